@@ -2,7 +2,8 @@
 // each behind its length in two bytes, lowest first; answers go the same way.
 //
 //   firmware MEGABYTES PORT    says "listening" when it does
-//   firmware MEGABYTES         until the end of input; its clock stands, and a frame of no bytes lets a second pass
+//   firmware MEGABYTES         until the end of input; its clock stands, and behind a length of 0 there is by how many
+//                              seconds it is moved, in a signed byte
 //
 // -a SEED in front of these: with the accelerator of unit.c, which ends it when a client could tell that it is there.
 #include <arpa/inet.h>
@@ -106,7 +107,7 @@ int main(int argc, char **argv) {
     while (fread(head, 1, 2, stdin) == 2) {
       const size_t length = (size_t)(head[1] << 8 | head[0]);
       if (length == 0) {
-        ++stands;
+        stands += (uint32_t)(int8_t)getchar();
         continue;
       }
       uint8_t *frame = malloc(length < FRAME_SHORTEST ? FRAME_SHORTEST : length);

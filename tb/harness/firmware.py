@@ -35,8 +35,9 @@ def _unit(seed):
 
 
 def answers(program, frames, megabytes=1, accelerator=0):
-    """What it answers to these frames, in order; a frame of no bytes lets a second pass."""
-    data = b"".join(len(f).to_bytes(2, "little") + f for f in frames)
+    """What it answers to these frames, in order; a number among them moves its clock by so many seconds."""
+    data = b"".join(f.to_bytes(3, "big", signed=True)[2:].rjust(3, b"\0") if isinstance(f, int) else
+                    len(f).to_bytes(2, "little") + f for f in frames)  # fmt: skip
     run = subprocess.run([program, *_unit(accelerator), str(megabytes)], input=data, capture_output=True, timeout=reference.SECONDS)
     assert run.returncode == 0, run.stderr.decode(errors="replace")
     out, found = run.stdout, []

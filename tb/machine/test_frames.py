@@ -185,22 +185,37 @@ def test_fuzzed(firmware, seed):
     assert all(stats[f"dropped_{why}"] for why in ("malformed", "checksum", "other", "fragments"))
 
 
-def test_accelerator(firmware, seed):
-    """Commands on a few keys, among more items than there is room for, while time passes: an entry that is not the software's
-    item, or a write that is left open, ends the program. What it answers is what it answers without one."""
+def test_errors_are_limited(firmware):
+    """A thousand in a second, of both protocols together, and counted; what is no error has no limit."""
+    bad, unknown, miss = request(b"nonsense\r\n"), request(whole(0x42)), request(b"get nothing\r\n")
+    second = [bad, unknown] * 600 + [miss] * 1200
+    *got, stats = answers(firmware, [*second, 1, *second, request(b"delete nothing\r\n"), STATS])
+    assert counters(stats)["udp_errors_limited"] == 400
+    kinds = [bytes(Ether(answer)[UDP].payload)[8:11] for answer in got]
+    assert [kinds.count(kind) for kind in (b"ERR", b"\x81\x42\0", b"END", b"NOT")] == [1000, 1000, 2400, 1]
+
+
+@pytest.mark.parametrize("cold", [0, 1300])
+def test_accelerator(firmware, seed, cold):
+    """Commands on a few keys, among more items than there is room for in the index or in the log, while time passes and goes
+    back: an entry that is not the software's item, or a write that is left open, ends the program. What it answers is what it
+    answers without one."""
     rng = random.Random(seed)
-    hot = [b"k%d" % n * rng.choice([1, 1, 40]) for n in range(12)]
+    keys = [b"k%d" % n * rng.choice([1, 1, 40]) for n in range(30)]
+    hot, often = keys[:12], keys[12:] + keys[:12] * 3
+    cold = b"%%d 0 0 %d noreply\r\n%s\r\n" % (cold, b"c" * cold)
     frames = []
-    for _ in range(scale(10_000, 300_000)):
-        key, what = rng.choice(hot), rng.random()
+    for _ in range(scale(8_000, 300_000)):
+        key, what = rng.choice(often), rng.random()
+        if 0.7 < what < 0.95 and rng.random() < 0.98:
+            key = rng.choice(hot)
         value = rng.choice([b"7", b"99", b"x" * rng.randrange(1100), b"y" * rng.randrange(200)])
         flags, ends = rng.choice([0, 5, 2**32 - 1]), rng.choice([0, 0, 0, 1, 2, 9, -1])
         head = lambda verb, k=key, f=flags, e=ends, v=value: b"%s %s %d %d %d" % (verb, k, f, e, len(v))  # noqa: E731
         if what < 0.6:
             text = b"get %s\r\n" % key
         elif what < 0.7:
-            cold = b"c%d" % rng.randrange(10**6)
-            text = b"set %s 0 0 1300\r\n%s\r\n" % (cold, b"c" * 1300)
+            text = b"".join(b"set c" + cold % rng.randrange(10**6) for _ in range(max(1, 1300 // len(cold))))
         elif what < 0.8:
             text = head(rng.choice([b"set", b"add", b"replace"])) + b"\r\n%s\r\n" % value
         elif what < 0.83:
@@ -218,7 +233,7 @@ def test_accelerator(firmware, seed):
                 whole(0x05, key, (3).to_bytes(8, "big") + (8).to_bytes(8, "big") + bytes(4)), whole(0x1C, key, bytes(4)),
                 whole(0x11, key, bytes(8), value), whole(0x12, key, bytes(8), value), whole(0x13, key, bytes(8), value)])  # fmt: skip
         else:
-            frames.append(b"")
+            frames.append(rng.choice([1, 1, 1, -2]))
             continue
         frames.append(request(text))
     plain = answers(firmware, frames)
