@@ -84,13 +84,13 @@ static void dma_send(const uint32_t *from, size_t length) {
 }
 
 static void dma_receive(void) {
-  const volatile uint32_t *told = uncached(status);
-  if (told[1] & 0xFF) {
+  // The status line does not tell of a write that was refused.
+  if (LINK[LINK_FAULT] != 0) {
     ++nic.restarts;
     dma_start();
   }
   // What is there now: what comes meanwhile has the machine ask again.
-  const uint16_t end = (uint16_t)told[0];
+  const uint16_t end = (uint16_t)uncached(status)[0];
   while (consumed != end) {
     const volatile uint32_t *slots = uncached(up);
     uint32_t at = consumed * WORDS % (SLOTS * WORDS);
