@@ -35,7 +35,7 @@ static struct key candidate;
 static uint32_t taken;     // of its bytes; 0: its length was not told
 static bool started, checking;
 static struct {
-  uint32_t puts, refused, served, dropped, all;
+  uint32_t puts, late, refused, served, dropped, all;
 } counts;
 
 #define DEMAND(what) ((what) ? (void)0 : give_up(#what, __LINE__))
@@ -149,6 +149,7 @@ static uint32_t put(uint32_t bytes, uint32_t ways) {
   *at = new;
   free_lines -= lines(at);
   ++counts.puts;
+  counts.late += at->deadline != 0 && at->deadline <= unit_now();
   return 1;
 }
 
@@ -258,6 +259,7 @@ uint32_t unit_run(int op, uint32_t a, uint32_t b) {
 size_t unit_stats(char *to, size_t size) {
   size_t n = 0;
   n += stat_line(to + n, size - n, "unit_puts", counts.puts);
+  n += stat_line(to + n, size - n, "unit_late", counts.late);  // which nobody will be served
   n += stat_line(to + n, size - n, "unit_refused", counts.refused);
   n += stat_line(to + n, size - n, "unit_served", counts.served);
   n += stat_line(to + n, size - n, "unit_dropped", counts.dropped);

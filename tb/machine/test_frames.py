@@ -240,9 +240,8 @@ def test_accelerator(firmware, seed, cold):
     with_it = answers(firmware, [*frames, STATS], accelerator=seed % 2**31 + 1)
     stats = counters(with_it.pop())
     assert [a for a in with_it if b"STAT" not in a] == plain
-    assert stats["evictions"] > 100 and stats["expired"] > 100
-    assert all(stats[f"unit_{name}"] > 100 for name in ("puts", "refused", "dropped", "all"))
-    assert stats["unit_served"] > len(frames)
+    assert all(stats[name] > 20 for name in ("evictions", "expired", "unit_puts", "unit_refused", "unit_dropped", "unit_all")), stats
+    assert stats["unit_served"] > len(frames) and stats["unit_late"] == 0
 
 
 #: Headers up to memcached's, without a UDP checksum.
