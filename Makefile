@@ -237,7 +237,7 @@ synth-variants: build/.setup-long ## the same of the card's other variants, what
 bench: server ## cycle-exact figures of the simulated card into build/bench/
 	@cargo run --release -q -p wirekv-bench -- $(ARGS)
 
-machine-bench: build/.setup build/.packages-machine ## clocks of a GET on the simulated RISC-V machine, frames a second, by DMA and through registers
+machine-bench: build/.setup build/.packages-machine ## clocks of a GET on the simulated RISC-V machine, frames and requests a second, beside published figures
 	@cargo run --release -q -p wirekv-machine
 
 bench-soft: server build/.setup-long ## the software body against memcached and Redis, into build/bench/

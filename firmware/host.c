@@ -5,7 +5,8 @@
 //   firmware MEGABYTES         until the end of input; its clock stands, and behind a length of 0 there is by how many
 //                              seconds it is moved, in a signed byte
 //
-// -a SEED in front of these: with the accelerator of unit.c, which ends it when a client could tell that it is there.
+// -a SEED in front of these: with the accelerator of unit.c, which ends it when a client could tell that it is there; with the
+// seed 0 it refuses nothing by chance.
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -21,7 +21,7 @@ def build():
     return program
 
 
-def serve(program, megabytes=64, accelerator=0):
+def serve(program, megabytes=64, accelerator=None):
     """It as a server of datagrams; with an accelerator, of this seed."""
     port = reference.free_port()
     server = reference.Server("firmware", [program, *_unit(accelerator), megabytes, port])
@@ -31,14 +31,14 @@ def serve(program, megabytes=64, accelerator=0):
 
 
 def _unit(seed):
-    return ["-a", str(seed)] if seed else []
+    return [] if seed is None else ["-a", seed]
 
 
-def answers(program, frames, megabytes=1, accelerator=0):
+def answers(program, frames, megabytes=1, accelerator=None):
     """What it answers to these frames, in order; a number among them moves its clock by so many seconds."""
     data = b"".join(f.to_bytes(3, "big", signed=True)[2:].rjust(3, b"\0") if isinstance(f, int) else
                     len(f).to_bytes(2, "little") + f for f in frames)  # fmt: skip
-    run = subprocess.run([program, *_unit(accelerator), str(megabytes)], input=data, capture_output=True, timeout=reference.SECONDS)
+    run = subprocess.run([str(word) for word in (program, *_unit(accelerator), megabytes)], input=data, capture_output=True, timeout=reference.SECONDS)
     assert run.returncode == 0, run.stderr.decode(errors="replace")
     out, found = run.stdout, []
     while out:

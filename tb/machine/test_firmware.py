@@ -18,7 +18,7 @@ COMMANDS = (b"get ", b"gets ", b"set ", b"add ", b"replace ", b"cas ", b"delete 
             b"flush_all", b"version")  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=[0, 1], ids=["alone", "accelerator"])
+@pytest.fixture(scope="module", params=[None, 1], ids=["alone", "accelerator"])
 def servers(request):
     memcached = reference.memcached(*reference.ALL_OF_A_DATAGRAM)
     firmware = serve(build(), accelerator=request.param)
@@ -242,7 +242,7 @@ def test_no_errors_to_services(servers, port):
         assert s.recv(65536)[8:] == b"END\r\n"
 
 
-@pytest.mark.parametrize("accelerator", [0, 1])
+@pytest.mark.parametrize("accelerator", [None, 1])
 def test_full(accelerator):
     """Twice what fits: the newest items are there, each with its own value."""
     firmware = serve(build(), megabytes=1, accelerator=accelerator)
