@@ -96,14 +96,12 @@ static struct {
   bool passed;
 } open;
 
-/// Opens a write of the key, or of all keys; it tells of which. It must be open before the store changes, so it asks until
-/// it is: the accelerator cannot refuse for long unless it is broken, and then the watchdog starts all anew.
-static const uint8_t *begin(const uint8_t *key, size_t length) {
+/// Opens a write of the current key, which is this one, or of all keys; it tells of which. It must be open before the store
+/// changes, so it asks until it is: the accelerator cannot refuse for long unless it is broken, and then the watchdog starts
+/// all anew.
+static const uint8_t *begin(const uint8_t *key) {
   for (;;) {
-    if (key) {
-      accel_key(key, length);
-      if (accel_inv()) return key;
-    }
+    if (key && accel_inv()) return key;
     // Too many are open that share its count: all keys have one of their own.
     if (accel_flush(FLUSH_BEGIN)) return NULL;
   }
@@ -116,7 +114,11 @@ static void end(const uint8_t *key) {
 
 void before_write(const uint8_t *key, size_t length) {
   if (!accel_there) return;
-  open.key = begin(key, length);
+  if (key) {
+    accel_key(key, length);
+    policy_writing();
+  }
+  open.key = begin(key);
   open.length = length;
   open.passed = true;
 }
@@ -130,6 +132,7 @@ void after_write(struct item *item) {
 
 void before_leaving(const struct item *item) {
   if (!accel_there) return;
-  end(begin(item->bytes, item->key_length));
+  accel_key(item->bytes, item->key_length);
+  end(begin(item->bytes));
   open.passed = false;
 }

@@ -34,7 +34,7 @@ static void take(uint8_t *frame, size_t length) {
   frame_take(frame, length, unit_now());
   if (!accel_there) return;
   unit_check();
-  policy_idle();
+  while (policy_idle(unit_now())) unit_check();
   unit_check();
 }
 
