@@ -88,5 +88,7 @@ bool policy_idle(uint32_t now) {
 void policy_writing(void) { was_there = accel_move(ALL_WAYS); }
 
 void policy_written(const struct item *item) {
-  if (was_there) put(item, REGULARS);
+  // One that was over when it was stored is not worth it.
+  const uint32_t ends = store_ends(item);
+  if (was_there && (ends == 0 || ends > item->stored)) put(item, REGULARS);
 }

@@ -79,7 +79,7 @@ impl Managed {
 
     fn tick(&mut self) {
         self.turn += 1;
-        if self.turn % self.every != 0 {
+        if !self.turn.is_multiple_of(self.every) {
             return;
         }
         for (key, is_write) in self.waiting.drain(..) {

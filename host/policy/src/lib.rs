@@ -6,3 +6,6 @@ pub mod compare;
 pub mod firmware;
 pub mod streams;
 pub mod table;
+
+#[cfg(test)]
+mod tests;

@@ -11,12 +11,15 @@ const ROWS: usize = 4;
 /// Lines of the queue of candidates.
 const QUEUE: u32 = 64;
 
-/// A key's hash: that of its number.
-pub fn hash(key: u32) -> u64 {
-    let mut h = (u64::from(key) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+fn mixed(mut h: u64) -> u64 {
     h = (h ^ (h >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     h = (h ^ (h >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     h ^ (h >> 31)
+}
+
+/// A key's hash: that of its number.
+pub fn hash(key: u32) -> u64 {
+    mixed((u64::from(key) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15))
 }
 
 /// rtl/aside/sketch.sv.
@@ -34,17 +37,16 @@ impl Sketch {
         Sketch { width, counters: vec![0; ROWS * width], threshold: 0 }
     }
 
+    /// Where a row counts a key. Rows for which the hash has no bits left take those of another one.
+    fn place(&self, hash: u64, row: usize) -> usize {
+        let bits = self.width.ilog2() as usize;
+        let here = if (row + 1) * bits <= 64 { hash >> (row * bits) } else { mixed(hash) };
+        row * self.width + (here as usize & (self.width - 1))
+    }
+
     /// Counts a GET; its key's estimate, and whether that has become the threshold.
     pub fn count(&mut self, hash: u64) -> (u8, bool) {
-        let bits = self.width.ilog2() as usize;
-        let at: [usize; ROWS] = std::array::from_fn(|row| {
-            let (hash, shift) = if (row + 1) * bits <= 64 {
-                (hash, row * bits)
-            } else {
-                (self::hash(hash as u32 ^ (hash >> 32) as u32), 0)
-            };
-            row * self.width + ((hash >> shift) as usize & (self.width - 1))
-        });
+        let at: [usize; ROWS] = std::array::from_fn(|row| self.place(hash, row));
         let least = at.iter().map(|at| self.counters[*at]).min().unwrap_or(0);
         let more = least.saturating_add(1);
         for at in at {
@@ -112,6 +114,7 @@ pub struct Table {
     pub counts: Counts,
 }
 
+/// A mask of the lowest way of a mask.
 fn lowest(mask: usize) -> usize {
     mask & mask.wrapping_neg()
 }
@@ -166,9 +169,9 @@ impl Table {
         (set, self.mask(set, |w| w.valid && w.tag == tag))
     }
 
-    /// Takes out what is in this way.
-    fn take_out(&mut self, set: usize, way: usize) -> Option<Way> {
-        let way = &mut self.sets[set][lowest_number(way)?];
+    /// Takes out what is in the lowest of these ways.
+    fn take_out(&mut self, set: usize, mask: usize) -> Option<Way> {
+        let way = &mut self.sets[set][number(mask)?];
         let out = way.valid.then_some(*way)?;
         way.valid = false;
         self.free += out.lines;
@@ -189,7 +192,7 @@ impl Table {
     pub fn get(&mut self, key: u32, key_lines: u32) -> bool {
         let (set, own) = self.matching(key);
         let mut hit = false;
-        if let Some(n) = lowest_number(own) {
+        if let Some(n) = number(own) {
             let way = &mut self.sets[set][n];
             way.used = true;
             // Another key may have its tag.
@@ -298,6 +301,7 @@ impl Table {
     }
 }
 
-fn lowest_number(mask: usize) -> Option<usize> {
+/// Of the lowest way of a mask.
+fn number(mask: usize) -> Option<usize> {
     (mask != 0).then(|| mask.trailing_zeros() as usize)
 }
