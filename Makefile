@@ -39,7 +39,7 @@ E2E_TESTS  := tb/docs tb/soft tb/resp tb/e2e
 SLOW_TESTS := tb/parse tb/tcp
 UNIT_TESTS := $(SLOW_TESTS) $(filter-out $(SLOW_TESTS) $(E2E_TESTS) tb/harness tb/reference tb/__pycache__,$(patsubst %/,%,$(wildcard tb/*/)))
 
-.PHONY: help setup server checked serve test test-unit test-e2e test-host test-others test-bodies test-long test-seeds test-variants test-rings test-machine test-dpdk coverage mutants spec core figures lint format formal synth synth-variants bench machine-bench bench-soft power fuzz clean
+.PHONY: help setup server checked serve test test-unit test-e2e test-host test-others test-bodies test-long test-seeds test-variants test-rings test-machine test-dpdk coverage mutants spec core figures lint format formal synth synth-variants bench machine-bench machine-share bench-soft power fuzz clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -237,8 +237,11 @@ synth-variants: build/.setup-long ## the same of the card's other variants, what
 bench: server ## cycle-exact figures of the simulated card into build/bench/
 	@cargo run --release -q -p wirekv-bench -- $(ARGS)
 
-machine-bench: build/.setup build/.packages-machine ## clocks of a GET on the simulated RISC-V machine, frames a second, by DMA and through registers
+machine-bench: build/.setup build/.packages-machine ## clocks of a GET on the simulated RISC-V machine, frames and requests a second, beside published figures
 	@cargo run --release -q -p wirekv-machine
+
+machine-share: build/.setup ## share of GETs that a cache in the machine's NIC answers, by its policy: make machine-share TRACES=FOLDER
+	@cargo run --release -q -p wirekv-policy -- $(ARGS) $(if $(TRACES),$(wildcard $(TRACES)/*.xz))
 
 bench-soft: server build/.setup-long ## the software body against memcached and Redis, into build/bench/
 	@$(PYTHON) bench/soft.py $(ARGS)

@@ -2,8 +2,10 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "accel.h"
 #include "frame.h"
 #include "machine.h"
+#include "policy.h"
 #include "server.h"
 #include "store.h"
 
@@ -82,12 +84,14 @@ static void dma_send(const uint32_t *from, size_t length) {
 }
 
 static void dma_receive(void) {
-  const volatile uint32_t *told = uncached(status);
-  if (told[1] & 0xFF) {
+  // The status line does not tell of a write that was refused.
+  if (LINK[LINK_FAULT] != 0) {
     ++nic.restarts;
     dma_start();
   }
-  while (consumed != (uint16_t)told[0]) {
+  // What is there now: what comes meanwhile has the machine ask again.
+  const uint16_t end = (uint16_t)uncached(status)[0];
+  while (consumed != end) {
     const volatile uint32_t *slots = uncached(up);
     uint32_t at = consumed * WORDS % (SLOTS * WORDS);
     const uint32_t length = slots[at] & 0x3FFF, taken = (length + 4 + SLOT - 1) / SLOT;
@@ -156,6 +160,13 @@ size_t device_stats(char *to, size_t size) {
   n += stat_line(to + n, size - n, "dropped_no_room_out", nic.no_room);
   n += stat_line(to + n, size - n, "nic_restarts", nic.restarts);
   n += stat_line(to + n, size - n, "core_restarts", MACHINE[REG_RESTARTS]);
+  if (!accel_there) return n;
+  n += stat_line(to + n, size - n, "accel_answered", accel_stat(STAT_ANSWERED));
+  n += stat_line(to + n, size - n, "accel_hits", accel_stat(STAT_HITS));
+  n += stat_line(to + n, size - n, "accel_passed", accel_stat(STAT_PASSED));
+  n += stat_line(to + n, size - n, "accel_frames_lost", accel_stat(STAT_FRAMES_LOST));
+  n += stat_line(to + n, size - n, "accel_candidates_lost", accel_stat(STAT_CANDIDATES_LOST));
+  n += stat_line(to + n, size - n, "accel_free_lines", accel_stat(STAT_FREE_LINES));
   return n;
 }
 
@@ -168,10 +179,16 @@ int main(void) {
   pio = (net & NET_PIO) != 0;
   const uint32_t ram = MACHINE[REG_RAM_BYTES];
   store_init(memory_begin, ram - (uint32_t)(uintptr_t)memory_begin, MACHINE[REG_CLOCKS] * 0x9E3779B9u ^ now());
+  if (MACHINE[REG_ACCEL] != 0) {
+    accel_start();
+    policy_start();
+  }
   if (!pio) dma_start();
   print(pio ? "machine: register-mapped NIC\n" : "machine: NIC with DMA\n");
   for (;;) {
-    (void)MACHINE[REG_WAIT];
+    // One piece of work at a time, so that frames do not wait.
+    if (accel_there && policy_idle(now())) MACHINE[REG_WATCHDOG] = 0;
+    else (void)MACHINE[REG_WAIT];
     if (pio) pio_receive();
     else dma_receive();
   }

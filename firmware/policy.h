@@ -1,16 +1,24 @@
-// Which keys are served in front of the software, by an accelerator. server.c calls these; a user changes policy.c alone.
+// Which keys are served in front of the software, by the accelerator (accel.h). Whoever wants another choice changes policy.c
+// alone. Without an accelerator nobody calls these. docs/SHARE.md says what the choice is worth, and `make machine-share`
+// measures another one.
 #pragma once
 
-#include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct item;
 
-/// A GET has found this item.
-void on_get(struct item *item);
+/// At the start: the accelerator has no entry.
+void policy_start(void);
 
-/// A key's item is about to change or to go; no key: all items.
-void before_write(const uint8_t *key, size_t length);
+/// No frame waits: a piece of work, if there is any. `now` is Unix time.
+bool policy_idle(uint32_t now);
 
-/// It has changed. Null: it is gone, or was not changed.
-void after_write(struct item *item);
+/// A GET that came to the software has found this item.
+void policy_get(const struct item *item);
+
+/// A write of the current key begins. Its entry, if there is one, is still in.
+void policy_writing(void);
+
+/// The item whose write began last is new or has changed. Its entry is out.
+void policy_written(const struct item *item);

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "accel.h"
 #include "policy.h"
 #include "store.h"
 
@@ -17,6 +18,7 @@ enum {
   ITEM_MAX = 1 << 20,          // memcached's limit, with what it keeps of an item beside key and value
   ITEM_OVERHEAD = 59,
   ANSWER = 1024,               // datagrams that one may be answered with: its sender's address may be a lie
+  ERRORS = 1000,               // in a second: one a millisecond in the long run
   COUNTER_DIGITS = 20,
 };
 
@@ -30,6 +32,21 @@ static struct {
   uint16_t sequence, total;
   uint32_t budget;    // datagrams that may still be sent
 } out;
+
+// Errors that may still be sent in this second.
+static struct {
+  uint32_t second, left;
+} errors_ = {0, ERRORS};
+
+static bool may_send_error(void) {
+  if (!out.errors) return false;
+  if (errors_.left == 0) {
+    ++server_counts.errors_limited;
+    return false;
+  }
+  --errors_.left;
+  return true;
+}
 
 static void next_datagram(void) {
   out.room = out.left < PAYLOAD ? out.left : PAYLOAD;
@@ -201,14 +218,13 @@ static enum outcome store(struct span key, struct span value, enum mode mode, ui
       if (cas != old->cas) return EXISTS;
       break;
   }
-  before_write(key.at, key.length);
   struct item *item = new_item(key, hash, value.length, flags, expires, now);
   if (!item) {
     refused(key, mode, now);
-    after_write(NULL);
     return NO_MEMORY;
   }
   memcpy(item_value(item), value.at, value.length);
+  before_write(key.at, key.length);
   store_put(item);
   after_write(item);
   *unique = item->cas;
@@ -229,8 +245,8 @@ static enum delta change(struct span key, bool up, uint64_t by, uint64_t cas, ui
   *number = up ? *number + by : *number < by ? 0 : *number - by;
   uint8_t digits[COUNTER_DIGITS];
   const size_t count = write_number(digits, *number);
-  before_write(key.at, key.length);
   if (count <= item->length) {
+    before_write(key.at, key.length);
     memcpy(item_value(item), digits, count);
     memset(item_value(item) + count, ' ', item->length - count);
     item->cas = store_next_cas();
@@ -239,11 +255,9 @@ static enum delta change(struct span key, bool up, uint64_t by, uint64_t cas, ui
     // The old one may leave to make room.
     const uint32_t flags = item->flags, expires = item->expires;
     item = new_item(key, hash, count, flags, expires, now);
-    if (!item) {
-      after_write(NULL);
-      return DELTA_NO_MEMORY;
-    }
+    if (!item) return DELTA_NO_MEMORY;
     memcpy(item_value(item), digits, count);
+    before_write(key.at, key.length);
     store_put(item);
   }
   after_write(item);
@@ -256,7 +270,7 @@ static struct item *get(struct span key, uint32_t now) {
   struct item *item = store_find(key.at, key.length, store_hash(key.at, key.length), now);
   if (item) {
     ++server_counts.hits;
-    on_get(item);
+    if (accel_there) policy_get(item);
   }
   return item;
 }
@@ -291,7 +305,7 @@ struct line {
 static void say(const struct line *line, const char *text, size_t length) {
   // Errors begin with ERROR, CLIENT_ERROR, SERVER_ERROR.
   const bool error = text[0] == 'E' ? text[1] == 'R' : text[0] == 'C' || (text[0] == 'S' && text[1] == 'E');
-  if (line->quiet || (error && !out.errors)) return;
+  if (line->quiet || (error && !may_send_error())) return;
   message(length);
   put(text, length);
 }
@@ -464,6 +478,7 @@ static void text_stats(const struct line *line) {
   n += stat_line(text + n, size - n, "get_hits", server_counts.hits);
   n += stat_line(text + n, size - n, "cmd_set", server_counts.sets);
   n += stat_line(text + n, size - n, "udp_ignored", server_counts.ignored);
+  n += stat_line(text + n, size - n, "udp_errors_limited", server_counts.errors_limited);
   n += surroundings_stats(text + n, size - n);
   memcpy(text + n, "END\r\n", 5);
   say(line, text, n + 5);
@@ -564,7 +579,7 @@ static void fail(const struct packet *p, enum status status) {
                      : status == BAD_DELTA       ? "Non-numeric server-side value for incr or decr"
                      : status == UNKNOWN         ? "Unknown command"
                                                  : "Out of memory";
-  if (!out.errors && status != KEY_NOT_FOUND && status != KEY_EXISTS) return;
+  if (status != KEY_NOT_FOUND && status != KEY_EXISTS && !may_send_error()) return;
   reply(p, (uint16_t)status, NULL, 0, strlen(text), 0);
   put(text, strlen(text));
 }
@@ -722,6 +737,7 @@ void server_datagram(const uint8_t *datagram, size_t length, int errors, uint32_
   }
   out.id[0] = datagram[0], out.id[1] = datagram[1];
   out.errors = errors != 0;
+  if (errors_.second != now) errors_.second = now, errors_.left = ERRORS;
   out.budget = ANSWER;
   const bool binary = *at == REQUEST;
   for (size_t left = length - DATAGRAM_HEADER, n; left != 0; at += n, left -= n) {

@@ -8,11 +8,11 @@ enum { DATAGRAM_HEADER = 8, DATAGRAM_MAX = 1400 };
 
 /// What a datagram did.
 struct server_counts {
-  uint32_t gets, hits, sets, ignored;
+  uint32_t gets, hits, sets, ignored, errors_limited;
 };
 extern struct server_counts server_counts;
 
-/// Has the datagram's requests answered. `errors`: those may be sent, too. `now` is Unix time.
+/// Has the datagram's requests answered. `errors`: those may be sent, too, as many as a second has milliseconds. `now` is Unix time.
 void server_datagram(const uint8_t *datagram, size_t length, int errors, uint32_t now);
 
 /// Who calls server_datagram provides these two: room for a datagram of `length` bytes, which is filled and then sent.

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "accel.h"
+
 enum { WAYS = 8, NONE = 0 };
 
 // A way holds an item's place in the log, plus one, and the upper bits of its hash.
@@ -64,6 +66,13 @@ static void clear(struct way *way) {
   --store_counts.items;
 }
 
+/// The way's item leaves without a write of its key.
+static void leave(struct way *way, uint32_t *count) {
+  before_leaving(at(way->place - 1));
+  ++*count;
+  clear(way);
+}
+
 void store_remove(struct item *item) { clear(way_of(item)); }
 
 struct item *store_find(const uint8_t *key, size_t length, uint32_t hash, uint32_t now) {
@@ -74,8 +83,7 @@ struct item *store_find(const uint8_t *key, size_t length, uint32_t hash, uint32
     if (item->key_length != length || memcmp(item->bytes, key, length) != 0) continue;
     const bool flushed = item->cas <= flushed_cas || (flush_at != 0 && flush_at <= now && item->stored <= flush_at);
     if (!flushed && (item->expires == 0 || item->expires > now)) return item;
-    ++store_counts.expired;
-    clear(&bucket[n]);
+    leave(&bucket[n], &store_counts.expired);
     return NULL;
   }
   return NULL;
@@ -86,10 +94,7 @@ static void drop_oldest(void) {
   struct item *item = at(tail);
   if (item->key_length != 0) {
     struct way *way = way_of(item);
-    if (way) {
-      ++store_counts.evicted;
-      clear(way);
-    }
+    if (way) leave(way, &store_counts.evicted);
   }
   tail += item->units;
   if (tail == log_units) tail = 0;
@@ -143,14 +148,18 @@ void store_put(struct item *item) {
     if (age >= most) most = age, oldest = way;
   }
   if (!free) {
-    ++store_counts.evicted;
-    clear(oldest);
+    leave(oldest, &store_counts.evicted);
     free = oldest;
   }
   free->place = place_of(item) + 1;
   free->hash = item->hash;
   ++store_counts.items;
   head += item->units;
+}
+
+uint32_t store_ends(const struct item *item) {
+  const bool flushed = flush_at != 0 && item->stored <= flush_at && (item->expires == 0 || item->expires > flush_at);
+  return flushed ? flush_at : item->expires;
 }
 
 void store_flush(uint32_t when, uint32_t now) {

@@ -45,6 +45,9 @@ void store_remove(struct item *item);
 /// All items vanish: at once, or those stored up to `at` when it is that time.
 void store_flush(uint32_t at, uint32_t now);
 
+/// When an item that is there ends by itself, in Unix time; 0: never.
+uint32_t store_ends(const struct item *item);
+
 uint64_t store_next_cas(void);
 
 static inline uint8_t *item_value(struct item *item) { return item->bytes + item->key_length; }

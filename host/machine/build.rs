@@ -9,7 +9,7 @@ use wirekv_verilate::{fail, repository, Model, CXX};
 /// The core has no compressed instructions, and its loads and stores are aligned.
 const TARGET: [&str; 3] = ["-march=rv32im", "-mabi=ilp32", "-mstrict-align"];
 const SOURCES: [&str; 7] =
-    ["start.S", "main.c", "frame.c", "server.c", "store.c", "policy.c", "memory.c"];
+    ["start.S", "frame.c", "server.c", "store.c", "policy.c", "accel.c", "memory.c"];
 
 fn run(command: &mut Command) {
     let what = format!("{command:?}");
@@ -23,17 +23,17 @@ fn run(command: &mut Command) {
     }
 }
 
-/// The firmware as it stands in the machine's memory from address 0 on.
-fn firmware(source: &Path, out: &Path) {
-    let (elf, image) = (out.join("firmware.elf"), out.join("firmware.bin"));
+/// The firmware with this main program, as it stands in the machine's memory from address 0 on.
+fn firmware(source: &Path, main: &str, image: &Path) {
+    let elf = image.with_extension("elf");
     let mut gcc = Command::new("riscv64-unknown-elf-gcc");
     gcc.current_dir(source).arg("--specs=picolibc.specs").args(TARGET);
     gcc.args(["-std=c11", "-O2", "-flto", "-ffunction-sections", "-Wl,--gc-sections"]);
     // Or memcpy's own loop would be a call of it.
     gcc.arg("-fno-tree-loop-distribute-patterns");
     gcc.args(["-nostartfiles", "-Wall", "-Wextra", "-Wshadow", "-Werror", "-T", "machine.ld"]);
-    run(gcc.args(SOURCES).arg("-o").arg(&elf));
-    run(Command::new("riscv64-unknown-elf-objcopy").args(["-O", "binary"]).arg(&elf).arg(&image));
+    run(gcc.arg(main).args(SOURCES).arg("-o").arg(&elf));
+    run(Command::new("riscv64-unknown-elf-objcopy").args(["-O", "binary"]).arg(&elf).arg(image));
 }
 
 fn main() {
@@ -51,7 +51,9 @@ fn main() {
             "build/vexriscv is missing, which leads to the core's netlist: run `make setup` first",
         );
     }
-    firmware(&repo.join("firmware"), &out);
+    let source = &repo.join("firmware");
+    firmware(source, "main.c", &out.join("firmware.bin"));
+    firmware(source, "faults.c", &out.join("faults.bin"));
 
     let folder = &out.join("model");
     let assert = env::var_os("CARGO_FEATURE_ASSERT").is_some();

@@ -1,5 +1,5 @@
 """The firmware's memcached gets the same datagrams as memcached 1.6.38 and answers with the same messages, with a
-sanitizer in it."""
+sanitizer in it; without an accelerator and with one, which ends it when its entries are not the software's."""
 
 import random
 import socket
@@ -18,10 +18,10 @@ COMMANDS = (b"get ", b"gets ", b"set ", b"add ", b"replace ", b"cas ", b"delete 
             b"flush_all", b"version")  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def servers():
+@pytest.fixture(scope="module", params=[None, 1], ids=["alone", "accelerator"])
+def servers(request):
     memcached = reference.memcached(*reference.ALL_OF_A_DATAGRAM)
-    firmware = serve(build())
+    firmware = serve(build(), accelerator=request.param)
     yield memcached, firmware
     firmware.kill()
     memcached.stop()
@@ -242,9 +242,10 @@ def test_no_errors_to_services(servers, port):
         assert s.recv(65536)[8:] == b"END\r\n"
 
 
-def test_full(servers):
+@pytest.mark.parametrize("accelerator", [None, 1])
+def test_full(accelerator):
     """Twice what fits: the newest items are there, each with its own value."""
-    firmware = serve(build(), megabytes=1)
+    firmware = serve(build(), megabytes=1, accelerator=accelerator)
     rng = random.Random(1)
     keys = [b"f:%d" % n for n in range(4000)]
     value = {k: bytes([97 + n % 26]) * rng.randrange(1, 900) for n, k in enumerate(keys)}

@@ -8,6 +8,7 @@ from scapy.layers.l2 import ARP, Ether
 from scapy.packet import Raw
 
 from harness.firmware import answers, build
+from harness.memcached.packets import whole
 from harness.size import scale
 
 ME, CLIENT = "02:57:4b:56:00:02", "02:00:00:00:00:01"
@@ -182,6 +183,80 @@ def test_fuzzed(firmware, seed):
     stats = counters(answers(firmware, [*frames, STATS])[-1])
     assert stats["datagrams"] > len(frames) / 2
     assert all(stats[f"dropped_{why}"] for why in ("malformed", "checksum", "other", "fragments"))
+
+
+def test_errors_are_limited(firmware):
+    """A thousand in a second, of both protocols together, and counted; what is no error has no limit."""
+    bad, unknown, miss = request(b"nonsense\r\n"), request(whole(0x42)), request(b"get nothing\r\n")
+    second = [bad, unknown] * 600 + [miss] * 1200
+    *got, stats = answers(firmware, [*second, 1, *second, request(b"delete nothing\r\n"), STATS])
+    assert counters(stats)["udp_errors_limited"] == 400
+    kinds = [bytes(Ether(answer)[UDP].payload)[8:11] for answer in got]
+    assert [kinds.count(kind) for kind in (b"ERR", b"\x81\x42\0", b"END", b"NOT")] == [1000, 1000, 2400, 1]
+
+
+def cold(size, count):
+    """Datagrams that store so many items of this size."""
+    each = [b"set c%d 0 0 %d noreply\r\n%s\r\n" % (n, size, b"c" * size) for n in range(count)]
+    together = max(1, 1300 // len(each[0]))
+    return [request(b"".join(each[n : n + together])) for n in range(0, count, together)]
+
+
+@pytest.mark.parametrize("size, count", [(0, 40_000), (1300, 1000)])
+def test_accelerator_evictions(firmware, size, count):
+    """Items give way to more than there is room for, in the index or in the log: their entries go first, or it ends."""
+    keys = [b"k%d" % n for n in range(20)]
+    frames = [request(text % key) for text in (b"set %s 0 0 1\r\nx\r\n", *[b"get %s\r\n"] * 5) for key in keys]
+    *_, before, after = answers(firmware, [*frames, STATS, *cold(size, count), STATS], accelerator=0)
+    before, after = counters(before), counters(after)
+    assert before["unit_puts"] >= len(keys) and before["unit_dropped"] == before["evictions"] == 0
+    assert after["unit_dropped"] == len(keys) and after["evictions"] > 100
+
+
+def test_accelerator(firmware, seed):
+    """Commands on a few keys, among more items than there is room for, while time passes and goes back: an entry that is not
+    the software's item, or a write that is left open, ends the program. What it answers is what it answers without one."""
+    rng = random.Random(seed)
+    keys = [b"k%d" % n * rng.choice([1, 1, 40]) for n in range(30)]
+    hot, often = keys[:12], keys[12:] + keys[:12] * 3
+    frames = []
+    for _ in range(scale(8_000, 300_000)):
+        key, what = rng.choice(often), rng.random()
+        if 0.7 < what < 0.95 and rng.random() < 0.9:
+            key = rng.choice(hot)
+        value = rng.choice([b"7", b"99", b"x" * rng.randrange(1100), b"y" * rng.randrange(200)])
+        flags, ends = rng.choice([0, 5, 2**32 - 1]), rng.choice([0, 0, 0, 1, 2, 9, -1])
+        head = lambda verb, k=key, f=flags, e=ends, v=value: b"%s %s %d %d %d" % (verb, k, f, e, len(v))  # noqa: E731
+        if what < 0.5:
+            text = b"get %s\r\n" % key
+        elif what < 0.7:
+            text = b"".join(b"set c%d 0 0 0 noreply\r\n\r\n" % rng.randrange(10**6) for _ in range(40))
+        elif what < 0.8:
+            text = head(rng.choice([b"set", b"add", b"replace"])) + b"\r\n%s\r\n" % value
+        elif what < 0.83:
+            text = head(b"cas") + b" %d\r\n%s\r\n" % (rng.randrange(100), value)
+        elif what < 0.9:
+            text = rng.choice([b"incr %s 5\r\n", b"decr %s 1\r\n", b"incr %s 999999\r\n", b"delete %s\r\n"]) % key
+        elif what < 0.93:
+            text = b"touch %s %d\r\n" % (key, ends)
+        elif what < 0.95:
+            text = b"flush_all %d\r\n" % rng.choice([0, 1, 3, 5]) if rng.random() < 0.02 else b"gets %s %s\r\n" % (key, rng.choice(hot))
+        elif what < 0.97:
+            # A SET that is too large, in both protocols; an increment that makes an item; a delete.
+            text = rng.choice([
+                b"set %s 0 0 1048577\r\n" % key, whole(0x01, key, bytes(8), b"", body=1 << 20), whole(0x04, key), whole(0x14, key),
+                whole(0x05, key, (3).to_bytes(8, "big") + (8).to_bytes(8, "big") + bytes(4)), whole(0x1C, key, bytes(4)),
+                whole(0x11, key, bytes(8), value), whole(0x12, key, bytes(8), value), whole(0x13, key, bytes(8), value)])  # fmt: skip
+        else:
+            frames.append(rng.choice([1, 1, 1, -2]))
+            continue
+        frames.append(request(text))
+    plain = answers(firmware, frames)
+    with_it = answers(firmware, [*frames, STATS], accelerator=seed % 2**31 + 1)
+    stats = counters(with_it.pop())
+    assert [a for a in with_it if b"STAT" not in a] == plain
+    assert all(stats[name] > 20 for name in ("evictions", "expired", "unit_puts", "unit_refused", "unit_dropped")) and stats["unit_all"] > 5, stats
+    assert stats["unit_served"] > len(frames) and stats["unit_late"] == 0
 
 
 #: Headers up to memcached's, without a UDP checksum.

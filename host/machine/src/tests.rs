@@ -147,6 +147,41 @@ fn a_core_that_is_started_again_serves() {
     }
 }
 
+/// The firmware with frames that break its NIC, `firmware/faults.c`.
+const FAULTS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/faults.bin"));
+
+#[test]
+fn a_nic_with_a_fault_is_started_again() {
+    let mut m = Machine::new(&Config { program: FAULTS.to_vec(), ..Config::default() });
+    m.run(MANY, false);
+    let mut restarts = 0;
+    for fault in [*b"p", *b"c", *b"l", *b"r", *b"w", *b"0"].concat() {
+        let mut frame = request(0, b"");
+        frame[12..15].copy_from_slice(&[0x88, 0xB5, fault]);
+        let set = format!("set k 0 0 1\r\n{}\r\n", fault as char);
+        assert_eq!(ask(&mut m, &[set.as_bytes()]), [b"STORED\r\n"]);
+        let value = format!("VALUE k 0 1\r\n{}\r\nEND\r\n", fault as char);
+        // Behind other frames, and in front of some: what is in the rings then is lost, and whole. A wrong place for what
+        // comes is noticed by the next frame that does.
+        let there = if matches!(fault, b'w' | b'0') { 0 } else { 5 };
+        (0..5).for_each(|n| m.send(&request(n, b"get k\r\n")));
+        m.send(&frame);
+        (0..there).for_each(|n| m.send(&request(n, b"get k\r\n")));
+        m.run(MANY / 50, false);
+        assert!(m.idle(), "{}", fault as char);
+        if there == 0 {
+            m.send(&request(0, b"get k\r\n"));
+            m.run(MANY, false);
+        }
+        m.outputs(|_, frame| assert_eq!(text(frame), value.as_bytes()));
+        restarts += 1;
+        assert_eq!(stat(&mut m, "nic_restarts"), restarts, "{}", fault as char);
+        assert_eq!(ask(&mut m, &[b"get k\r\n".as_slice(); 20]), vec![value.as_bytes(); 20]);
+    }
+    assert_eq!((m.restarts(), m.dropped()), (0, 0));
+    assert_eq!(m.console().matches("machine").count(), 1);
+}
+
 #[test]
 fn frames_pass_a_hung_core_by() {
     // It takes no frame: the wire goes on, and what finds no room is counted.
