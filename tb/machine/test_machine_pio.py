@@ -94,7 +94,7 @@ async def begin(dut):
 async def both_ways(dut):
     """Frames of many lengths come and go, in turn."""
     core, source, sink = await begin(dut)
-    for pause in (0, 0.5, 0.95):
+    for pause in (0, 0.5, 0.99):
         sink.pause = pause
         coming = [some() for _ in range(scale(15, 200))]
         going = [some() for _ in range(scale(15, 200))]
