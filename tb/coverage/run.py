@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "coverage"
 DOCUMENT = ROOT / "docs" / "COVERAGE.md"
 #: In the order of docs/COVERAGE.md. What connects them, rtl/top, is for the tests end to end.
-FOLDERS = ("lib", "mem", "net", "tcp", "conn", "parse", "store", "reply", "host", "aside", "link")
+FOLDERS = ("lib", "mem", "net", "tcp", "conn", "parse", "store", "reply", "host", "aside", "link", "machine")
 #: Folders of tests that reach a folder's modules beside its own: what is around both is one design.
 BESIDE = {"conn": ("parse",), "host": ("reply",)}
 
