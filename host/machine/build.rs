@@ -55,7 +55,7 @@ fn main() {
 
     let folder = &out.join("model");
     let assert = env::var_os("CARGO_FEATURE_ASSERT").is_some();
-    let sources = &["rtl/lib/wirekv_pkg.sv", "-f", "rtl/machine/machine.f"];
+    let sources = &["-f", "rtl/machine/machine_top.f"];
     let (top, prefix) = ("machine_top", "Vmachine_top");
     let model = Model { repo, out: folder, top, prefix, sources, options: &[], assert };
     model.build();
