@@ -239,7 +239,7 @@ def share():
             axes.plot(sizes_, [number(row[n]) for row in shares], marker="o", label=name, color=COLORS[n])
         axes.set_title(title, fontsize=13)
     grid[0].axhline(40, color=INK, linewidth=1, linestyle="--")
-    grid[0].text(0, 40.5, "published", fontsize=12, va="bottom")
+    grid[0].text(2, 40.5, "published", fontsize=12, va="bottom", ha="right")
     grid[0].set_ylabel("answered GETs, %")
     grid[0].legend(loc="upper left")
     return figure
