@@ -1,4 +1,5 @@
-"""Plots of figures that stand in tables of docs/PERFORMANCE.md, so that both say the same. Called by draw.py."""
+"""Plots of figures that stand in tables of docs/PERFORMANCE.md and docs/SHARE.md, so that both say the same. Called by
+draw.py."""
 
 import io
 import re
@@ -11,6 +12,7 @@ matplotlib.use("svg")
 import matplotlib.pyplot as plt  # noqa: E402
 
 SOURCE = Path(__file__).resolve().parents[1] / "PERFORMANCE.md"
+SHARE = SOURCE.with_name("SHARE.md")
 WIDTH = 880  # pixels
 INK = "#010203"  # becomes the page's own color of text
 COLORS = ["#3f8f5b", "#4c78b0", "#c0605f", "#9a74c0", "#a8822e"]
@@ -28,12 +30,12 @@ def cells(line):
     return [cell.strip() for cell in line.strip().strip("|").split("|")]
 
 
-def table(*columns):
+def table(*columns, source=SOURCE):
     """Rows of the one table whose head begins so, as lists of cells."""
-    tables = [part.splitlines() for part in SOURCE.read_text().split("\n\n") if part.startswith("|")]
+    tables = [part.splitlines() for part in source.read_text().split("\n\n") if part.startswith("|")]
     found = [lines for lines in tables if cells(lines[0])[:len(columns)] == list(columns)]
     if len(found) != 1:
-        raise SystemExit(f"{SOURCE.name} has {len(found)} tables that begin with {columns}")
+        raise SystemExit(f"{source.name} has {len(found)} tables that begin with {columns}")
     return [cells(line) for line in found[0][2:]]
 
 
@@ -223,16 +225,37 @@ def dollars():
     return figure
 
 
+def share():
+    """Share of GETs that the cache in the NIC answers, by the size of its table."""
+    rows = table("requests", "table", "policy.c", source=SHARE)
+    etc = [row for row in rows if row[0] == "ETC"]
+    kinds = {"ETC, by the table's size": ([row[1] for row in etc], [row[2:] for row in etc])}
+    for name in ("web12", "orm-busy"):
+        told = next(row for row in rows if row[0] == name)
+        kinds[f"{name}, by entries"] = (["1,024", "4,096", "16,384"], list(zip(*(cell.split(", ") for cell in told[2:]))))
+    figure, grid = plt.subplots(1, len(kinds), figsize=(WIDTH / 72, 320 / 72), layout="tight", sharey=True)
+    for axes, (title, (sizes_, shares)) in zip(grid, kinds.items()):
+        for n, name in enumerate(("policy.c", "LRU", "best")):
+            axes.plot(sizes_, [number(row[n]) for row in shares], marker="o", label=name, color=COLORS[n])
+        axes.set_title(title, fontsize=13)
+    grid[0].axhline(40, color=INK, linewidth=1, linestyle="--")
+    grid[0].text(2, 40.5, "published", fontsize=12, va="bottom", ha="right")
+    grid[0].set_ylabel("answered GETs, %")
+    grid[0].legend(loc="upper left")
+    return figure
+
+
 def made():
     """The text of each plot's SVG, by its name."""
     texts = {}
-    for draw in (sizes, keys, connections, fairness, load, area, dollars, cpu, memory, misses):
+    for draw in (sizes, keys, connections, fairness, load, area, dollars, cpu, memory, misses, share):
         figure, out = draw(), io.StringIO()
         figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
         plt.close(figure)
         svg = out.getvalue().replace(INK, "currentColor")
         svg = re.sub(r'(width|height)="([\d.]+)pt"', r'\1="\2"', svg, count=2)
-        svg = svg.replace("<defs>", f"<!-- Made by docs/pictures/plots.py from {SOURCE.name}: `make figures`. -->\n"
+        source = SHARE if draw is share else SOURCE
+        svg = svg.replace("<defs>", f"<!-- Made by docs/pictures/plots.py from {source.name}: `make figures`. -->\n"
                           f" <style>\n{TEXT_COLOR}\n </style>\n <defs>", 1)
         texts[f"{draw.__name__}.svg"] = re.sub(r"[ \t]+$", "", svg, flags=re.M)
     return texts
