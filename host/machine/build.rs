@@ -39,9 +39,7 @@ fn firmware(source: &Path, main: &str, image: &Path) {
 fn main() {
     let repo = &repository();
     let out = PathBuf::from(env::var("OUT_DIR").unwrap());
-    for path in
-        ["rtl/machine", "rtl/link", "rtl/lib", "firmware", "host/sim/shim", "build/vexriscv"]
-    {
+    for path in ["rtl", "firmware", "host/sim/shim", "build/vexriscv"] {
         println!("cargo:rerun-if-changed={}", repo.join(path).display());
     }
     println!("cargo:rerun-if-changed=build.rs");
@@ -58,7 +56,7 @@ fn main() {
     let folder = &out.join("model");
     let assert = env::var_os("CARGO_FEATURE_ASSERT").is_some();
     let sources = &["rtl/lib/wirekv_pkg.sv", "-f", "rtl/machine/machine.f"];
-    let (top, prefix) = ("machine", "Vmachine");
+    let (top, prefix) = ("machine_top", "Vmachine_top");
     let model = Model { repo, out: folder, top, prefix, sources, options: &[], assert };
     model.build();
     let mut shim = cc::Build::new();

@@ -46,12 +46,13 @@ def memcached():
     server.stop()
 
 
+@pytest.mark.parametrize("aside", ["on", "off"])
 @pytest.mark.parametrize("nic", ["dma", "mmio"])
-def test_as_memcached(memcached, nic, seed):
-    with start("--nic", nic) as machine:
-        run = differ.UdpDiffer(memcached, machine, label=f"machine_{nic}")
+def test_as_memcached(memcached, nic, aside, seed):
+    with start("--nic", nic, "--aside", aside) as machine:
+        run = differ.UdpDiffer(memcached, machine, label=f"machine_{nic}_{aside}")
         known = (b"get ", b"gets ", b"set ", b"add ", b"replace ", b"cas ", b"delete ", b"touch ", b"incr ", b"decr ", b"flush_all")
-        generator = stream.Generator(seed, prefix=b"m:%s:" % nic.encode(), udp=True)
+        generator = stream.Generator(seed, prefix=b"m:%s:%s:" % (nic.encode(), aside.encode()), udp=True)
         while run.commands < STREAM:
             burst = generator.datagram()
             if all(isinstance(c[0], bytes) and c[0].startswith(known) for c in burst.commands):
@@ -60,6 +61,7 @@ def test_as_memcached(memcached, nic, seed):
     last = machine.log.read_text()
     assert "machine: register-mapped NIC" in last if nic == "mmio" else "machine: NIC with DMA" in last
     assert " 0 without room, 0 restarts" in last
+    assert ("out, 0 GETs answered" in last) == (aside == "off"), last
 
 
 @needs_tap

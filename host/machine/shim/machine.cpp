@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "Vmachine.h"
+#include "Vmachine_top.h"
 #include "streams.h"
 #include "verilated.h"
 
@@ -18,7 +18,7 @@ constexpr unsigned QuietClocks = 64;
 
 struct wk_machine {
   explicit wk_machine(const wk_machine_config& c)
-      : context(new VerilatedContext), top(new Vmachine(context.get(), "machine")), source(c.wire_rate),
+      : context(new VerilatedContext), top(new Vmachine_top(context.get(), "machine")), source(c.wire_rate),
         sink(c.wire_rate) {
     source.log_to(&inputs);
     // {mac, ip, port, pio}, 97 bits.
@@ -27,6 +27,9 @@ struct wk_machine {
     for (unsigned n = 0; n < 4; ++n) cfg = cfg << 8 | c.ip[n];
     cfg = (cfg << 16 | c.port) << 1 | (c.pio != 0);
     for (unsigned n = 0; n < 4; ++n) top->cfg_i[n] = uint32_t(cfg >> 32 * n);
+    top->aside_i = c.aside != 0;
+    memcpy(&top->nh_key_i[0], c.nh_key, sizeof c.nh_key);
+    memcpy(&top->mix_key_i[0], c.mix_key, sizeof c.mix_key);
     top->rst_ni = 0;
     for (unsigned n = 0; n < 16; ++n) step();
     top->rst_ni = 1;
@@ -48,7 +51,7 @@ struct wk_machine {
   }
 
   void step() {
-    Vmachine& t = *top;
+    Vmachine_top& t = *top;
     source.drive(now, t.s_axis_rx_tdata, t.s_axis_rx_tkeep, t.s_axis_rx_tvalid, t.s_axis_rx_tlast);
     t.m_axis_tx_tready = sink.ready(now);
     t.clk_i = 0;
@@ -68,7 +71,7 @@ struct wk_machine {
   bool idle() const { return quiet >= QuietClocks && source.empty(); }
 
   std::unique_ptr<VerilatedContext> context;  // the top's, so it ends behind it
-  std::unique_ptr<Vmachine> top;
+  std::unique_ptr<Vmachine_top> top;
   Source source;
   Sink sink;
   std::vector<Stamp> inputs;
@@ -124,3 +127,4 @@ uint64_t wk_machine_clock(const wk_machine* m) { return m->now; }
 int wk_machine_idle(const wk_machine* m) { return m->idle(); }
 uint32_t wk_machine_restarts(const wk_machine* m) { return m->top->restarts_o; }
 uint32_t wk_machine_dropped(const wk_machine* m) { return m->top->dropped_o; }
+uint32_t wk_machine_answered(const wk_machine* m) { return m->top->answered_o; }

@@ -15,6 +15,9 @@ struct wk_machine_config {
   uint8_t ip[4];
   uint16_t port;
   uint8_t pio;             // frames go through registers
+  uint8_t aside;           // the accelerator answers what it can
+  uint32_t nh_key[32];     // its hash: what no client knows
+  uint64_t mix_key[2];     // likewise, odd
   double wire_rate;        // bytes a clock in each direction; 0: one beat a clock
 };
 
@@ -46,4 +49,6 @@ uint64_t wk_machine_clock(const wk_machine*);
 int wk_machine_idle(const wk_machine*);
 uint32_t wk_machine_restarts(const wk_machine*);
 uint32_t wk_machine_dropped(const wk_machine*);
+/// GETs that the accelerator has answered; wraps.
+uint32_t wk_machine_answered(const wk_machine*);
 }

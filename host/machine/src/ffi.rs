@@ -15,6 +15,9 @@ pub struct Config {
     pub ip: [u8; 4],
     pub port: u16,
     pub pio: u8,
+    pub aside: u8,
+    pub nh_key: [u32; 32],
+    pub mix_key: [u64; 2],
     pub wire_rate: f64,
 }
 
@@ -36,4 +39,5 @@ extern "C" {
     pub fn wk_machine_idle(machine: *const Raw) -> c_int;
     pub fn wk_machine_restarts(machine: *const Raw) -> u32;
     pub fn wk_machine_dropped(machine: *const Raw) -> u32;
+    pub fn wk_machine_answered(machine: *const Raw) -> u32;
 }

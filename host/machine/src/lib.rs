@@ -7,6 +7,8 @@
 mod ffi;
 pub mod frames;
 
+pub use wirekv_card::Seeds;
+
 /// The firmware of this repository.
 pub const FIRMWARE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/firmware.bin"));
 /// Bytes of the program's part of the memory.
@@ -28,6 +30,10 @@ pub struct Config {
     pub program: Vec<u8>,
     /// Which of its NICs is used.
     pub nic: Nic,
+    /// Its accelerator answers what it can; or software answers all.
+    pub aside: bool,
+    /// The accelerator's hash is made of these.
+    pub seeds: Seeds,
     /// Its addresses.
     pub mac: [u8; 6],
     /// Likewise.
@@ -43,6 +49,8 @@ impl Default for Config {
         Config {
             program: FIRMWARE.to_vec(),
             nic: Nic::Dma,
+            aside: true,
+            seeds: Seeds::repeatable(1),
             mac: [0x02, 0x57, 0x4B, 0x56, 0x00, 0x02],
             ip: [10, 77, 0, 2],
             port: 11211,
@@ -84,6 +92,9 @@ impl Machine {
             ip: config.ip,
             port: config.port,
             pio: (config.nic == Nic::Mmio).into(),
+            aside: config.aside.into(),
+            nh_key: config.seeds.hash_nh,
+            mix_key: config.seeds.hash_mix,
             wire_rate: config.wire_rate,
         };
         // SAFETY: the program is copied during the call.
@@ -200,6 +211,12 @@ impl Machine {
     pub fn restarts(&self) -> u32 {
         // SAFETY: as in `backlog`.
         unsafe { ffi::wk_machine_restarts(self.raw) }
+    }
+
+    /// GETs that the accelerator has answered; wraps.
+    pub fn answered(&self) -> u32 {
+        // SAFETY: as in `backlog`.
+        unsafe { ffi::wk_machine_answered(self.raw) }
     }
 
     /// Frames that found no room in the machine.

@@ -6,7 +6,11 @@ use super::*;
 const MANY: u64 = 100_000_000;
 
 fn machine(nic: Nic) -> Machine {
-    let mut machine = Machine::new(&Config { nic, ..Config::default() });
+    machine_of(&Config { nic, ..Config::default() })
+}
+
+fn machine_of(config: &Config) -> Machine {
+    let mut machine = Machine::new(config);
     machine.run(MANY, false);
     machine
 }
@@ -54,6 +58,32 @@ fn both_nics_serve() {
         }
         assert_eq!((m.restarts(), m.dropped()), (0, 0));
         assert_eq!(stat(&mut m, "nic_restarts"), 0);
+    }
+}
+
+#[test]
+fn the_accelerator_answers_if_it_may() {
+    for (nic, aside) in [(Nic::Dma, true), (Nic::Mmio, true), (Nic::Dma, false)] {
+        let mut m = machine_of(&Config { nic, aside, ..Config::default() });
+        m.set_time(1_700_000_000);
+        for (n, value) in [b"one", b"two", b"six"].into_iter().enumerate() {
+            let (set, get) = (b"set k 7 9 3\r\n", b"VALUE k 7 3\r\n");
+            assert_eq!(ask(&mut m, &[&[set, &value[..], b"\r\n"].concat()]), [b"STORED\r\n"]);
+            let before = m.answered();
+            let want = [get, &value[..], b"\r\nEND\r\n"].concat();
+            assert_eq!(ask(&mut m, &[b"get k\r\n".as_slice(); 50]), vec![want; 50]);
+            let answered = m.answered() - before;
+            assert!(if aside { answered > 20 } else { answered == 0 }, "{answered}, {n}");
+            assert_eq!(stat(&mut m, "cmd_get") + m.answered(), 50 * (n as u32 + 1));
+        }
+        m.set_time(1_700_000_009);
+        assert_eq!(ask(&mut m, &[b"get k\r\n"]), [b"END\r\n"]);
+        // What was answered by gates is gone with the core that started it.
+        assert_eq!(ask(&mut m, &[b"set k 0 0 1\r\nx\r\n"]), [b"STORED\r\n"]);
+        assert_eq!(ask(&mut m, &[b"get k\r\n".as_slice(); 50]).len(), 50);
+        m.restart();
+        m.run(MANY, false);
+        assert_eq!(ask(&mut m, &[b"get k\r\n"]), [b"END\r\n"]);
     }
 }
 

@@ -325,6 +325,16 @@ pub enum MachineNic {
     Mmio,
 }
 
+/// Whether its accelerator answers.
+#[cfg(feature = "machine")]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Aside {
+    /// What it can.
+    On,
+    /// Software answers all.
+    Off,
+}
+
 #[cfg(feature = "machine")]
 #[derive(Parser)]
 #[command(version, display_name = "wirekv", args_override_self = true)]
@@ -335,6 +345,9 @@ pub struct MachineArgs {
     /// How they reach its memory.
     #[arg(long, value_enum, default_value_t = MachineNic::Dma)]
     pub nic: MachineNic,
+    /// Whether its accelerator answers GETs in front of the software.
+    #[arg(long, value_enum, default_value_t = Aside::On)]
+    pub aside: Aside,
     /// With --net user: the address to listen on.
     #[arg(short = 'l', long = "listen", value_name = "ADDR", default_value = "127.0.0.1")]
     pub listen: IpAddr,

@@ -5,10 +5,10 @@ use std::thread::Builder;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{anyhow, bail, Context, Result};
-use wirekv_machine::{Config, Machine, Nic};
+use wirekv_machine::{Config, Machine, Nic, Seeds};
 use wirekv_net::{Addresses, CardEnd, Frames, Link, NetEnd, Pcap, Tap, User, UserConfig, Wire};
 
-use crate::args::{MachineArgs, MachineNet, MachineNic};
+use crate::args::{Aside, MachineArgs, MachineNet, MachineNic};
 use crate::process::Process;
 use crate::signals;
 
@@ -84,7 +84,9 @@ pub fn serve(args: &MachineArgs) -> Result<()> {
         MachineNic::Mmio => Nic::Mmio,
     };
     let (ip, port) = (args.ip.octets(), wire.card_udp_port);
-    let mut machine = Machine::new(&Config { nic, mac: MAC, ip, port, ..Config::default() });
+    let (aside, seeds) = (args.aside == Aside::On, Seeds::random()?);
+    let config = Config { nic, aside, seeds, mac: MAC, ip, port, ..Config::default() };
+    let mut machine = Machine::new(&config);
     // Before it is ready it would drop what comes.
     machine.run(START, false);
     if !machine.idle() {
@@ -146,10 +148,11 @@ fn run(mut machine: Machine, link: &CardEnd, mut wire: Wire) -> Result<()> {
     wire.flush()?;
     let (clocks, seconds) = (machine.clock() - start, busy.as_secs_f64());
     eprintln!(
-        "machine: {clocks} clocks at {:.0} kHz, {} frames in, {} out, {} without room, {} restarts of the core",
+        "machine: {clocks} clocks at {:.0} kHz, {} frames in, {} out, {} GETs answered by the accelerator, {} without room, {} restarts of the core",
         clocks as f64 / seconds / 1e3,
         wire.counts.to_card,
         wire.counts.from_card,
+        machine.answered(),
         machine.dropped(),
         machine.restarts()
     );
