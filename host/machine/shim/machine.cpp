@@ -120,6 +120,7 @@ void wk_machine_restart(wk_machine* m) {
   m->top->run_i = 0;
   m->step();
   m->top->run_i = 1;
+  m->quiet = 0;  // the core has something to do
 }
 
 void wk_machine_set_time(wk_machine* m, uint32_t unix_time) { m->top->time_i = unix_time; }

@@ -71,7 +71,10 @@ fn the_accelerator_answers_if_it_may() {
             assert_eq!(ask(&mut m, &[&[set, &value[..], b"\r\n"].concat()]), [b"STORED\r\n"]);
             let before = m.answered();
             let want = [get, &value[..], b"\r\nEND\r\n"].concat();
-            assert_eq!(ask(&mut m, &[b"get k\r\n".as_slice(); 50]), vec![want; 50]);
+            // One at a time: those that come at once are all past the gates before software knows of them.
+            for _ in 0..50 {
+                assert_eq!(ask(&mut m, &[b"get k\r\n"]), [want.as_slice()]);
+            }
             let answered = m.answered() - before;
             assert!(if aside { answered > 20 } else { answered == 0 }, "{answered}, {n}");
             assert_eq!(stat(&mut m, "cmd_get") + m.answered(), 50 * (n as u32 + 1));
@@ -182,7 +185,9 @@ const FAULTS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/faults.bin"));
 
 #[test]
 fn a_nic_with_a_fault_is_started_again() {
-    let mut m = Machine::new(&Config { program: FAULTS.to_vec(), ..Config::default() });
+    // Without the accelerator: what it answers, no NIC sees.
+    let mut m =
+        Machine::new(&Config { program: FAULTS.to_vec(), aside: false, ..Config::default() });
     m.run(MANY, false);
     let mut restarts = 0;
     for fault in [*b"p", *b"c", *b"l", *b"r", *b"w", *b"0"].concat() {
