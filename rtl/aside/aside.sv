@@ -60,6 +60,7 @@ module aside
   output logic        [31:0] rsp_o,
   /// Datagrams that were answered.
   output logic        [31:0] answered_o,
+  /// Nothing is inside, and nothing is being forgotten or counted down: the clock may stop until something comes.
   output logic               idle_o
 );
 
@@ -304,7 +305,7 @@ module aside
     .idle_o            (lookup_idle)
   );
 
-  logic line_valid, line_ready, line_last, entry_valid, entry_ready, entry_last, made, made_ok;
+  logic chains_idle, line_valid, line_ready, line_last, entry_valid, entry_ready, entry_last, made, made_ok;
   line_t line, entry_line;
   number_t made_number;
   logic [$clog2(Lines+1)-1:0] free;
@@ -328,7 +329,8 @@ module aside
     .made_o       (made),
     .made_ok_o    (made_ok),
     .made_number_o(made_number),
-    .free_o       (free)
+    .free_o       (free),
+    .idle_o       (chains_idle)
   );
 
   logic res_valid, res_ready, rkey_valid, rkey_ready, chunk_valid, chunk_ready, told, told_answered, hot_valid, hot_ready;
@@ -638,7 +640,7 @@ module aside
     if (!rst_ni) jobs_q <= '0;
     else jobs_q <= jobs_q + 10'(taken) - 10'(over);
   end
-  assign idle_o = frames_idle && rx_idle && fetch_idle && parser_idle && lookup_idle && answer_idle && core_idle &&
+  assign idle_o = frames_idle && rx_idle && fetch_idle && parser_idle && lookup_idle && chains_idle && answer_idle && core_idle &&
       jobs_q == '0 && turns == '0 && owed_q == '0 && !udp_timer && build_idle && !nic_valid && !up_valid_i && !wire_valid_o;
 
   `ASSERT(OwedNotAnswered, !known || owed_q == '0 || turn_ignored || !said_answered)

@@ -187,7 +187,7 @@ module aside_lookup
 
   // ---------------------------------------------------------------- look, unless the core changes something
   logic wire_turn, looks, passes, change, go_ready, back_ready, ways_ready, go_done, back_done, go_ok, back_ok;
-  logic way_done, way_hit, way_out, hot, unused_hot_valid, unused_ageing, unused_guard, unused_ways;
+  logic way_done, way_hit, way_out, hot, unused_hot_valid, ageing, guard_clears, ways_clear;
   logic [7:0] unused_estimate;
   ticket_t ticket;
   number_t way_number;
@@ -219,7 +219,7 @@ module aside_lookup
     .back_ticket_i(change_ticket_i),
     .back_done_o  (back_done),
     .back_ok_o    (back_ok),
-    .clearing_o   (unused_guard)
+    .clearing_o   (guard_clears)
   );
 
   ways #(
@@ -230,7 +230,7 @@ module aside_lookup
     .clk_i,
     .rst_ni,
     .clear_i   (change && change_i.forget),
-    .clearing_o(unused_ways),
+    .clearing_o(ways_clear),
     .valid_i   (looks || (change && change_i.way)),
     .ready_o   (ways_ready),
     .op_i      (change_valid_i ? change_i.way_op : WayLook),
@@ -250,7 +250,7 @@ module aside_lookup
     .rst_ni,
     .threshold_i(hot_i),
     .age_i,
-    .ageing_o   (unused_ageing),
+    .ageing_o   (ageing),
     .valid_i    (looks),
     .hash_i     (hashed),
     .valid_o    (unused_hot_valid),
@@ -315,7 +315,7 @@ module aside_lookup
   assign chain_op_o     = order.op;
   assign chain_number_o = order.number;
   assign idle_o         = asks_level == '0 && !req_valid_i && !own_valid_i && !change_valid_i && change_q == '0 &&
-      !chain_valid_o;
+      !chain_valid_o && !guard_clears && !ways_clear && !ageing;
 
   logic unused;
   assign unused = back_done ^ found_room;

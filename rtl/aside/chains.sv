@@ -32,7 +32,9 @@ module chains
   output logic                       made_ok_o,
   output logic [$clog2(Lines)-1:0]   made_number_o,
   /// Lines that a new entry finds.
-  output logic [$clog2(Lines+1)-1:0] free_o
+  output logic [$clog2(Lines+1)-1:0] free_o,
+  /// Nothing is on its way, and no lines are becoming free.
+  output logic                       idle_o
 );
 
   if (Lines < 4 || (Lines & (Lines - 1)) != 0) begin : gen_bad_lines
@@ -161,6 +163,8 @@ module chains
     .m_data_o (free),
     .level_o  (free_o)
   );
+
+  assign idle_o = !cmd_valid_i && !s_valid_i && !walks_q && !valid_q && !wipe_q && !sweep_q && !made_o;
 
   `ASSERT(FreeRoom, !(freed_q || sweep_q) || unused_free_room)
   `ASSERT_STABLE(OutStable, m_valid_o, m_ready_i, {m_last_o, m_line_o})

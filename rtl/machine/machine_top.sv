@@ -16,6 +16,9 @@ module machine_top
 ) (
   input  logic               clk_i,
   input  logic               rst_ni,
+  /// The same clock, for the cache. In a simulation it may stand while the cache has been idle for 64 clocks.
+  input  logic               clk_aside_i,
+  output logic               aside_idle_o,
   /// See machine.
   input  logic               run_i,
   input  logic               load_valid_i,
@@ -49,7 +52,7 @@ module machine_top
   output logic               idle_o
 );
 
-  logic cmd_valid, cmd_ready, rsp_valid, rsp_ready, core_rst, tick, machine_idle, aside_idle;
+  logic cmd_valid, cmd_ready, rsp_valid, rsp_ready, core_rst, tick, machine_idle;
   logic [9:0] cmd_function;
   logic [31:0] cmd_a, cmd_b, rsp;
   logic down_valid, up_valid, up_ready;
@@ -75,7 +78,7 @@ module machine_top
   aside #(
     .Lines(Lines)
   ) u_aside (
-    .clk_i,
+    .clk_i         (clk_aside_i),
     .rst_ni,
     .tick_i        (tick),
     .seconds_i     (time_i),
@@ -104,7 +107,7 @@ module machine_top
     .rsp_ready_i   (rsp_ready),
     .rsp_o         (rsp),
     .answered_o,
-    .idle_o        (aside_idle)
+    .idle_o        (aside_idle_o)
   );
   assign m_axis_tx_tdata = tx.data;
   assign m_axis_tx_tkeep = tx.keep;
@@ -149,6 +152,6 @@ module machine_top
     .dropped_o,
     .idle_o            (machine_idle)
   );
-  assign idle_o = machine_idle && aside_idle;
+  assign idle_o = machine_idle && aside_idle_o;
 
 endmodule
