@@ -69,7 +69,18 @@ module aside
 
   // ---------------------------------------------------------------- in: frames that wait, and datagrams
   logic [9:0] requests;
-  logic asked, pressed, ended, ended_dgram, verdict, verdict_answered, lost, lost_request, frames_idle, rx_idle, unused_timer;
+  logic
+      asked,
+      pressed,
+      ended,
+      ended_dgram,
+      verdict,
+      verdict_answered,
+      lost,
+      lost_request,
+      frames_idle,
+      rx_idle,
+      unused_timer;
   logic dgram_valid, dgram_ready;
   dgram_t dgram;
   beat_t dgram_beat;
@@ -141,7 +152,17 @@ module aside
   );
 
   // ---------------------------------------------------------------- requests
-  logic uctx_valid, uctx_ready, job_valid, job_ready, raw_valid, raw_ready, taken, ignored, fetch_idle, parser_idle;
+  logic
+      uctx_valid,
+      uctx_ready,
+      job_valid,
+      job_ready,
+      raw_valid,
+      raw_ready,
+      taken,
+      ignored,
+      fetch_idle,
+      parser_idle;
   uctx_t uctx;
   job_t job;
   raw_t raw;
@@ -238,8 +259,24 @@ module aside
   // verilator lint_on PINCONNECTEMPTY
 
   // ---------------------------------------------------------------- the table
-  logic ask_valid, ask_ready, found_valid, found_ready, beat_valid, beat_ready, look_chain_valid, look_chain_ready;
-  logic own_valid, own_ready, own_hashed, change_valid, change_ready, changed, changed_ok, changed_out;
+  logic
+      ask_valid,
+      ask_ready,
+      found_valid,
+      found_ready,
+      beat_valid,
+      beat_ready,
+      look_chain_valid,
+      look_chain_ready;
+  logic
+      own_valid,
+      own_ready,
+      own_hashed,
+      change_valid,
+      change_ready,
+      changed,
+      changed_ok,
+      changed_out;
   logic core_chain_valid, core_chain_ready, lookup_idle, age;
   logic [7:0] threshold;
   logic [63:0] own_hash, change_hash;
@@ -305,7 +342,16 @@ module aside
     .idle_o            (lookup_idle)
   );
 
-  logic chains_idle, line_valid, line_ready, line_last, entry_valid, entry_ready, entry_last, made, made_ok;
+  logic
+      chains_idle,
+      line_valid,
+      line_ready,
+      line_last,
+      entry_valid,
+      entry_ready,
+      entry_last,
+      made,
+      made_ok;
   line_t line, entry_line;
   number_t made_number;
   logic [$clog2(Lines+1)-1:0] free;
@@ -333,7 +379,17 @@ module aside
     .idle_o       (chains_idle)
   );
 
-  logic res_valid, res_ready, rkey_valid, rkey_ready, chunk_valid, chunk_ready, told, told_answered, hot_valid, hot_ready;
+  logic
+      res_valid,
+      res_ready,
+      rkey_valid,
+      rkey_ready,
+      chunk_valid,
+      chunk_ready,
+      told,
+      told_answered,
+      hot_valid,
+      hot_ready;
   logic hit, hot_lost, answer_idle;
   res_t res;
   line_t rkey;
@@ -497,12 +553,28 @@ module aside
   end
 
   // ---------------------------------------------------------------- replies
-  logic text_valid, text_ready, line_valid_out, line_ready_out, meta_valid, meta_ready, udp_timer, over;
+  logic
+      text_valid,
+      text_ready,
+      line_valid_out,
+      line_ready_out,
+      meta_valid,
+      meta_ready,
+      udp_timer,
+      over;
   text_t text;
   text_job_t text_job;
   dgram_line_t dgram_line;
   dgram_meta_t dgram_meta;
-  logic txdgram_valid, txdgram_ready, built_valid, built_ready, build_idle, nic_valid, nic_ready, unused_ready;
+  logic
+      txdgram_valid,
+      txdgram_ready,
+      built_valid,
+      built_ready,
+      build_idle,
+      nic_valid,
+      nic_ready,
+      unused_ready;
   dgram_t txdgram;
   beat_t txdgram_beat, built_beat, nic_beat;
   tx_kind_e built_kind;

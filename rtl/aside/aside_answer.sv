@@ -144,7 +144,8 @@ module aside_answer
   strb_t alike;
   logic alike_q;
   always_comb begin
-    for (int unsigned i = 0; i < 64; i++) alike[i] = !lanes_q[i] || next_q.line[8*i+:8] == wanted_q[8*i+:8];
+    for (int unsigned i = 0; i < 64; i++)
+    alike[i] = !lanes_q[i] || next_q.line[8*i+:8] == wanted_q[8*i+:8];
   end
   assign next_ready = !next_valid_q || !work_valid_q || move;
   assign move       = work_valid_q && (work_q.last || next_valid_q) && !stall;

@@ -271,7 +271,8 @@ module aside_core
           if (pop) left_q <= left_q - 1'b1;
           if (left_q == '0 || (pop && move_last)) begin
             state_q <= (to_key_q) ? StHash : (to_chain_q) ? StMade : StTell;
-            if (!(op_q inside {InKey, InPut}) && (known_q || !needs_key) && (has_ways || !needs_ways)) state_q <= StChange;
+            if (!(op_q inside {InKey, InPut}) && (known_q || !needs_key) && (has_ways || !needs_ways))
+              state_q <= StChange;
           end
         end
 
@@ -352,6 +353,8 @@ module aside_core
     age_o <= rst_ni && begins && op_in == InAge;
   end
 
-  `ASSERT(PutOnce, !(change_valid_o && change_q.way && change_q.way_op == WayPut) || op_q inside {InPut, InMove})
+  `ASSERT(
+      PutOnce,
+      !(change_valid_o && change_q.way && change_q.way_op == WayPut) || op_q inside {InPut, InMove})
 
 endmodule

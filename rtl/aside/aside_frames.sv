@@ -140,7 +140,7 @@ module aside_frames
   logic low;
   assign low = free < beats_t'(Longest + Ends);
   always_ff @(posedge clk_i)
-  pressed_o <= rst_ni && low && head_valid && (!known || (pressed_o && take));
+    pressed_o <= rst_ni && low && head_valid && (!known || (pressed_o && take));
 
   // ---------------------------------------------------------------- out
   logic known, drop, out_ready;

@@ -14,64 +14,64 @@ module aside_lookup
   parameter int unsigned Ways = 8,
   localparam int unsigned NumberW = $clog2(Lines)
 ) (
-  input  logic               clk_i,
-  input  logic               rst_ni,
+  input  logic                        clk_i,
+  input  logic                        rst_ni,
   /// One-clock pulse each millisecond.
-  input  logic               tick_i,
+  input  logic                        tick_i,
   /// Secrets of the hash, see there.
-  input  logic [31:0][31:0]  nh_key_i,
-  input  logic  [1:0][63:0]  mix_key_i,
+  input  logic    [       31:0][31:0] nh_key_i,
+  input  logic    [        1:0][63:0] mix_key_i,
   /// Requests of datagrams, and their keys.
-  input  logic               req_valid_i,
-  output logic               req_ready_o,
-  input  req_t               req_i,
-  input  logic               key_valid_i,
-  output logic               key_ready_o,
-  input  beat_t              key_i,
+  input  logic                        req_valid_i,
+  output logic                        req_ready_o,
+  input  req_t                        req_i,
+  input  logic                        key_valid_i,
+  output logic                        key_ready_o,
+  input  beat_t                       key_i,
   /// What is known of each, what was found, and of the plain GETs their keys' beats.
-  output logic               ask_valid_o,
-  input  logic               ask_ready_i,
-  output ask_t               ask_o,
-  output logic               found_valid_o,
-  input  logic               found_ready_i,
-  output found_t             found_o,
-  output logic               beat_valid_o,
-  input  logic               beat_ready_i,
-  output beat_t              beat_o,
+  output logic                        ask_valid_o,
+  input  logic                        ask_ready_i,
+  output ask_t                        ask_o,
+  output logic                        found_valid_o,
+  input  logic                        found_ready_i,
+  output found_t                      found_o,
+  output logic                        beat_valid_o,
+  input  logic                        beat_ready_i,
+  output beat_t                       beat_o,
   /// What is done to the chains.
-  output logic               chain_valid_o,
-  input  logic               chain_ready_i,
-  output chain_e             chain_op_o,
-  output logic [NumberW-1:0] chain_number_o,
-  /// A key of the core's; its hash, for one clock.
-  input  logic               own_valid_i,
-  output logic               own_ready_o,
-  input  beat_t              own_i,
-  output logic               own_hashed_o,
-  output logic        [63:0] own_hash_o,
+  output logic                        chain_valid_o,
+  input  logic                        chain_ready_i,
+  output chain_e                      chain_op_o,
+  output logic    [NumberW-1:0]       chain_number_o,
+  /// A key of the core's, whose beats come without a gap; its hash, for one clock.
+  input  logic                        own_valid_i,
+  output logic                        own_ready_o,
+  input  beat_t                       own_i,
+  output logic                        own_hashed_o,
+  output logic    [       63:0]       own_hash_o,
   /// A change of the core's.
-  input  logic               change_valid_i,
-  output logic               change_ready_o,
-  input  change_t            change_i,
-  input  logic        [63:0] change_hash_i,
-  input  logic [NumberW-1:0] change_number_i,
-  input  logic    [Ways-1:0] change_ways_i,
-  input  ticket_t            change_ticket_i,
+  input  logic                        change_valid_i,
+  output logic                        change_ready_o,
+  input  change_t                     change_i,
+  input  logic    [       63:0]       change_hash_i,
+  input  logic    [NumberW-1:0]       change_number_i,
+  input  logic    [   Ways-1:0]       change_ways_i,
+  input  ticket_t                     change_ticket_i,
   /// Three clocks later: what the guard says; an entry came out.
-  output logic               changed_o,
-  output logic               changed_ok_o,
-  output ticket_t            changed_ticket_o,
-  output logic               changed_out_o,
-  output logic [NumberW-1:0] changed_number_o,
+  output logic                        changed_o,
+  output logic                        changed_ok_o,
+  output ticket_t                     changed_ticket_o,
+  output logic                        changed_out_o,
+  output logic    [NumberW-1:0]       changed_number_o,
   /// Something to be done to the chains behind what was ordered before.
-  input  logic               own_chain_valid_i,
-  output logic               own_chain_ready_o,
-  input  chain_e             own_chain_op_i,
-  input  logic [NumberW-1:0] own_chain_number_i,
+  input  logic                        own_chain_valid_i,
+  output logic                        own_chain_ready_o,
+  input  chain_e                      own_chain_op_i,
+  input  logic    [NumberW-1:0]       own_chain_number_i,
   /// The sketch's: see there.
-  input  logic         [7:0] hot_i,
-  input  logic               age_i,
-  output logic               idle_o
+  input  logic    [        7:0]       hot_i,
+  input  logic                        age_i,
+  output logic                        idle_o
 );
 
   // Requests inside: for what is found of each there is room, so those that nobody looks at are not in the core's way.
@@ -82,27 +82,21 @@ module aside_lookup
   typedef logic [NumberW-1:0] number_t;
 
   // ---------------------------------------------------------------- in: a request, or a key of the core's
-  logic plain, keyed, last_beat, enter, own_turn, own_begun_q, wire_begun_q, hash_ready, asks_room, beats_room;
+  logic plain, keyed, last_beat, enter, own_turn, wire_begun_q, hash_ready, asks_room, beats_room;
   level_t asks_level;
-  ask_t ask;
-  assign plain     = is_plain(req_i);
-  assign keyed     = brings_key(req_i.op, req_i.key_stored);
+  ask_t   ask;
+  assign plain = is_plain(req_i);
+  assign keyed = brings_key(req_i.op, req_i.key_stored);
   assign last_beat = !keyed || key_i.last;
-  assign own_turn  = own_valid_i && !wire_begun_q;
-  assign enter     = req_valid_i && (!keyed || key_valid_i) && hash_ready && asks_room && beats_room && !own_turn &&
-      !own_begun_q;
+  assign own_turn = own_valid_i && !wire_begun_q;
+  assign enter     = req_valid_i && (!keyed || key_valid_i) && hash_ready && asks_room && beats_room && !own_turn;
   assign req_ready_o = enter && last_beat;
   assign key_ready_o = enter && keyed;
   assign own_ready_o = own_turn && hash_ready;
 
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      own_begun_q  <= 1'b0;
-      wire_begun_q <= 1'b0;
-    end else begin
-      if (own_ready_o) own_begun_q <= !own_i.last;
-      if (enter) wire_begun_q <= !last_beat;
-    end
+    if (!rst_ni) wire_begun_q <= 1'b0;
+    else if (enter) wire_begun_q <= !last_beat;
   end
 
   always_comb begin
@@ -186,17 +180,28 @@ module aside_lookup
   assign own_hash_o   = hashed;
 
   // ---------------------------------------------------------------- look, unless the core changes something
-  logic wire_turn, looks, passes, change, go_ready, back_ready, ways_ready, go_done, back_done, go_ok, back_ok;
+  logic
+      wire_turn,
+      looks,
+      passes,
+      change,
+      go_ready,
+      back_ready,
+      ways_ready,
+      go_done,
+      back_done,
+      go_ok,
+      back_ok;
   logic way_done, way_hit, way_out, hot, unused_hot_valid, ageing, guard_clears, ways_clear;
   logic [7:0] unused_estimate;
   ticket_t ticket;
   number_t way_number;
   logic [$clog2(Depth+1)-1:0] unused_founds, unused_chains;
 
-  assign wire_turn      = hashed_valid && !who.own && !change_valid_i;
-  assign looks          = wire_turn && who.plain && ways_ready;
-  assign passes         = wire_turn && !who.plain;
-  assign hashed_ready   = who.own || looks || passes;
+  assign wire_turn = hashed_valid && !who.own && !change_valid_i;
+  assign looks = wire_turn && who.plain && ways_ready;
+  assign passes = wire_turn && !who.plain;
+  assign hashed_ready = who.own || looks || passes;
   assign change         = change_valid_i && (!change_i.go || go_ready) && (!change_i.back || back_ready) &&
       (!change_i.way || ways_ready);
   assign change_ready_o = change;
@@ -267,8 +272,8 @@ module aside_lookup
     passes_q <= rst_ni ? {passes_q[Stages-2:0], passes} : '0;
     change_q <= rst_ni ? {change_q[Stages-2:0], change} : '0;
   end
-  assign gives = looks_q[Stages-1] && way_hit;
-  assign found = '{there: gives, hot: looks_q[Stages-1] && hot};
+  assign gives            = looks_q[Stages-1] && way_hit;
+  assign found            = '{there: gives, hot: looks_q[Stages-1] && hot};
 
   assign changed_o        = change_q[Stages-1];
   assign changed_ok_o     = go_done ? go_ok : back_ok;
@@ -306,13 +311,17 @@ module aside_lookup
     .rst_ni,
     .s_valid_i(gives || own_chain_valid_i),
     .s_ready_o(chains_room),
-    .s_data_i (gives ? '{op: ChainGive, number: way_number} : '{op: own_chain_op_i, number: own_chain_number_i}),
+    .s_data_i(gives ?
+      '{op: ChainGive, number: way_number}
+      :
+      '{op: own_chain_op_i, number: own_chain_number_i}
+      ),
     .m_valid_o(chain_valid_o),
     .m_ready_i(chain_ready_i),
-    .m_data_o (order),
-    .level_o  (unused_chains)
+    .m_data_o(order),
+    .level_o(unused_chains)
   );
-  assign chain_op_o     = order.op;
+  assign chain_op_o = order.op;
   assign chain_number_o = order.number;
   assign idle_o         = asks_level == '0 && !req_valid_i && !own_valid_i && !change_valid_i && change_q == '0 &&
       !chain_valid_o && !guard_clears && !ways_clear && !ageing;

@@ -385,10 +385,10 @@ async def busy(dut):
     is lost, each candidate is whole, each GET has its answer."""
     bench = await begin(dut)
     free = await bench.do(A.InStat, 0)
-    table = await fill(bench, 8, 30, 100)
+    table = await fill(bench, 8, 30, 12)
     keys, other = list(table), some_key(130)
     assert await bench.do(A.InHot, 1) == 0
-    unknown = [some_key(240) for _ in range(scale(150, 1500))]
+    unknown = [some_key(240) for _ in range(scale(200, 2000))]
     asked = []
 
     async def feed():
@@ -399,7 +399,7 @@ async def busy(dut):
                 missing = next(left, None)
                 if missing is None:
                     return
-                for _ in range(random.randint(1, 8)):
+                for _ in range(random.randint(1, 20)):
                     asked.append(random.choice(keys))
                     bench.queue.append(datagram(b"get " + asked[-1] + b"\r\n", ident=len(asked)))
                 bench.queue.append(datagram(b"get " + missing + b"\r\n"))
@@ -409,8 +409,12 @@ async def busy(dut):
     got = []
     while bench.queue:
         if random.random() < 0.7:
-            assert await bench.put(other, some_entry(30)) == 1
+            assert await bench.put(other, some_entry(30)) == 1 and await bench.do(A.InTicket) == 1
             assert await bench.do(A.InInv) == 1 and await bench.do(A.InClose) == 1
+            # Its ticket is void, so its lines become free.
+            late = some_entry(30).image(other)
+            await bench.words(late)
+            assert await bench.do(A.InPut, len(late), 255) == 0
         else:  # its queue is full most of the time
             got += filter(None, [await bench.candidate()])
     await bench.drain()
@@ -429,6 +433,29 @@ async def busy(dut):
         assert await bench.do(A.InInv) == 1 and await bench.do(A.InClose) == 1
     await clocks(dut, 100)
     assert await bench.do(A.InStat, 0) == free
+
+
+@cocotb.test()
+async def long_keys(dut):
+    """Keys of several beats, on both sides at once, are told apart."""
+    bench = await begin(dut)
+    table = await fill(bench, 4, 30, 200)
+    keys, other = list(table), some_key(250)
+    assert await bench.put(other, some_entry(30)) == 1
+    asked = []
+
+    async def feed():
+        while len(asked) < scale(300, 3000):
+            await NEXT_CLOCK
+            if not bench.queue and len(bench.sent) == len(asked):
+                asked.append(random.choice(keys))
+                bench.queue.append(datagram(b"get " + asked[-1] + b"\r\n"))
+
+    every_clock(dut, feed())
+    while len(bench.sent) + len(bench.passed) < scale(300, 3000):
+        assert await bench.key(other) == 1 and await bench.do(A.InMove, 255) == 1
+        assert not bench.passed
+    assert [payload(frame)[3] for frame, _ in bench.sent] == [text_value(key, table[key], False) + b"END\r\n" for key in asked]
 
 
 @cocotb.test()
