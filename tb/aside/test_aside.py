@@ -447,7 +447,7 @@ async def long_keys(dut):
     async def feed():
         while len(asked) < scale(300, 3000):
             await NEXT_CLOCK
-            if not bench.queue and len(bench.sent) == len(asked):
+            if not bench.queue and len(bench.sent) > len(asked) - random.randint(1, 4):
                 asked.append(random.choice(keys))
                 bench.queue.append(datagram(b"get " + asked[-1] + b"\r\n"))
 
