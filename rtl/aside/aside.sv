@@ -436,7 +436,8 @@ module aside
   // Counts, by the numbers by which InStat asks for them.
   logic [7:0][31:0] stat;
   logic [31:0] answered_q, passed_q, hot_lost_q, lost_q, hits_q;
-  assign stat       = {hits_q, lost_q, 32'(Ways), 32'(Lines / Ways), hot_lost_q, passed_q, answered_q, 32'(free)};
+  assign stat       = {hits_q, lost_q, 32'(Ways), 32'(Lines / Ways), hot_lost_q, passed_q,
+      answered_q, 32'(free)};
   assign answered_o = answered_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -712,8 +713,9 @@ module aside
     if (!rst_ni) jobs_q <= '0;
     else jobs_q <= jobs_q + 10'(taken) - 10'(over);
   end
-  assign idle_o = frames_idle && rx_idle && fetch_idle && parser_idle && lookup_idle && chains_idle && answer_idle && core_idle &&
-      jobs_q == '0 && turns == '0 && owed_q == '0 && !udp_timer && build_idle && !nic_valid && !up_valid_i && !wire_valid_o;
+  assign idle_o = frames_idle && rx_idle && fetch_idle && parser_idle && lookup_idle &&
+      chains_idle && answer_idle && core_idle && jobs_q == '0 && turns == '0 && owed_q == '0 &&
+      !udp_timer && build_idle && !nic_valid && !up_valid_i && !wire_valid_o;
 
   `ASSERT(OwedNotAnswered, !known || owed_q == '0 || turn_ignored || !said_answered)
 

@@ -79,7 +79,8 @@ module aside_answer
   assign head          = ask_valid_i && found_valid_i;
   assign key_here      = ask_i.plain && !key_done_q;
   assign line_here     = found_i.there && !lines_done_q;
-  assign go            = head && (!key_here || key_valid_i) && (!line_here || line_valid_i) && next_ready;
+  assign go            = head && (!key_here || key_valid_i) && (!line_here || line_valid_i) &&
+      next_ready;
   assign last          = (!key_here || key_i.last) && (!line_here || line_last_i);
   assign key_ready_o   = go && key_here;
   assign line_ready_o  = go && line_here;
@@ -171,10 +172,12 @@ module aside_answer
   assign entry   = work_q.first ? work_q.line[8*EntryBytes-1:0] : entry_q;
   // A value of no bytes is one empty piece, and may begin behind the last line.
   assign empty   = entry.vlen == '0;
-  assign sends   = work_q.there && (empty ? work_q.last : work_q.step >= work_q.at && (work_q.first || !done_q));
+  assign sends   = work_q.there &&
+      (empty ? work_q.last : work_q.step >= work_q.at && (work_q.first || !done_q));
   assign left    = (empty || work_q.step == work_q.at) ? entry.vlen : left_q;
   assign done    = (!work_q.first && done_q) || (sends && left <= 11'd64);
-  assign right   = work_q.there && (work_q.first || right_q) && alike_q && entry.klen == work_q.ask.klen &&
+  assign right   = work_q.there && (work_q.first || right_q) && alike_q &&
+      entry.klen == work_q.ask.klen &&
       (entry.deadline == '0 || seconds_i < entry.deadline);
   // As the card: a text's key is told, others' if they ask for it.
   assign shows_key = (work_q.ask.binary.is || work_q.ask.meta.is) ?
@@ -206,17 +209,21 @@ module aside_answer
   assign res_full   = res_push && !res_room;
   assign rkey_full  = rkey_push && !rkey_room;
   assign chunk_full = chunk_push && !chunk_room;
-  assign waits      = (res_full && res_valid_o) || (rkey_full && rkey_valid_o) || (chunk_full && chunk_valid_o);
+  assign waits      = (res_full && res_valid_o) || (rkey_full && rkey_valid_o) ||
+      (chunk_full && chunk_valid_o);
   assign overflow   = res_full || rkey_full || chunk_full;
 
   assign six        = work_q.ask.first ? work_q.ask.six : six_q;
-  assign fails      = failed_q || (work_q.ask.plain ? !(right && done) : !work_q.ask.nothing || !any_q) ||
+  assign fails      = failed_q ||
+      (work_q.ask.plain ? !(right && done) : !work_q.ask.nothing || !any_q) ||
       (work_q.ask.ends && (!work_q.ask.whole || gives_up_i));
   assign ends       = work_valid_q && work_q.last && work_q.ask.ends;
   assign stall      = closes_q || (waits && !failed_q);
   // The end of a job that fails goes alone, behind what vanishes.
-  assign chunk_push = work_valid_q && sends && !failed_q && !closes_q && (work_q.last || next_valid_q);
-  assign rkey_push  = work_valid_q && work_q.keyed && shows_key && !failed_q && !closes_q && (work_q.last || next_valid_q);
+  assign chunk_push = work_valid_q && sends && !failed_q && !closes_q &&
+      (work_q.last || next_valid_q);
+  assign rkey_push  = work_valid_q && work_q.keyed && shows_key && !failed_q && !closes_q &&
+      (work_q.last || next_valid_q);
   assign res_push   = (work_valid_q && work_q.last && !fails) || closes_q;
   assign answers    = ends && !fails && !overflow;
   assign commit     = (move && answers) || (closes_q && res_room);
@@ -361,7 +368,8 @@ module aside_answer
     .free_o    (unused_hot)
   );
 
-  assign idle_o = !ask_valid_i && !next_valid_q && !work_valid_q && !closes_q && !res_valid_o && !rkey_valid_o &&
+  assign idle_o = !ask_valid_i && !next_valid_q && !work_valid_q && !closes_q && !res_valid_o &&
+      !rkey_valid_o &&
       !chunk_valid_o;
 
   logic unused;

@@ -27,7 +27,8 @@ module aside_candidates
   assign last_of_line = place_q[3:0] == '1;
   assign last_line    = ({place_q[5:4], 4'hF} + 7'd1) >= 7'(words_q);
   assign word_o       = !s_valid_i ? '0 : begun_q ? line[place_q[3:0]] : 32'(s_data_i.klen);
-  assign pop          = s_valid_i && begun_q && (drops_q || (take_i && (last_word || last_of_line)));
+  assign pop          = s_valid_i && begun_q &&
+      (drops_q || (take_i && (last_word || last_of_line)));
   assign s_ready_o    = pop;
 
   always_ff @(posedge clk_i) begin

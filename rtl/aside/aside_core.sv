@@ -232,7 +232,8 @@ module aside_core
     end else begin
       mute_q <= (mute_q || (core_rst_i && state_q != StIdle)) && !over;
       unique case (state_q)
-        StIdle: if (begins) state_q <= (op_in inside {InWord, InTake, InAge, InHot, InStat}) ? StTell : StFlush;
+        StIdle: if (begins) state_q <= (op_in inside {InWord, InTake, InAge, InHot, InStat}) ?
+            StTell : StFlush;
 
         StFlush: state_q <= StWeigh;
 
@@ -271,7 +272,8 @@ module aside_core
           if (pop) left_q <= left_q - 1'b1;
           if (left_q == '0 || (pop && move_last)) begin
             state_q <= (to_key_q) ? StHash : (to_chain_q) ? StMade : StTell;
-            if (!(op_q inside {InKey, InPut}) && (known_q || !needs_key) && (has_ways || !needs_ways))
+            if (!(op_q inside {InKey, InPut}) && (known_q || !needs_key) &&
+                (has_ways || !needs_ways))
               state_q <= StChange;
           end
         end
@@ -284,9 +286,8 @@ module aside_core
           result_q <= 32'd1;
         end
 
-        StMade:
-        if (made_i) begin
-          state_q  <= made_ok_i ? StChange : StTell;
+        StMade: begin
+          state_q  <= StChange;
           number_q <= made_number_i;
         end
 
@@ -356,5 +357,10 @@ module aside_core
   `ASSERT(
       PutOnce,
       !(change_valid_o && change_q.way && change_q.way_op == WayPut) || op_q inside {InPut, InMove})
+
+  // Nothing else is done meanwhile, so it is not forgotten.
+  logic unused;
+  assign unused = made_i ^ made_ok_i;
+  `ASSERT(Made, state_q != StMade || (made_i && made_ok_i))
 
 endmodule

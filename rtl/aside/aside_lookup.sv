@@ -89,7 +89,8 @@ module aside_lookup
   assign keyed = brings_key(req_i.op, req_i.key_stored);
   assign last_beat = !keyed || key_i.last;
   assign own_turn = own_valid_i && !wire_begun_q;
-  assign enter     = req_valid_i && (!keyed || key_valid_i) && hash_ready && asks_room && beats_room && !own_turn;
+  assign enter     = req_valid_i && (!keyed || key_valid_i) && hash_ready && asks_room &&
+      beats_room && !own_turn;
   assign req_ready_o = enter && last_beat;
   assign key_ready_o = enter && keyed;
   assign own_ready_o = own_turn && hash_ready;
@@ -202,7 +203,8 @@ module aside_lookup
   assign looks = wire_turn && who.plain && ways_ready;
   assign passes = wire_turn && !who.plain;
   assign hashed_ready = who.own || looks || passes;
-  assign change         = change_valid_i && (!change_i.go || go_ready) && (!change_i.back || back_ready) &&
+  assign change         = change_valid_i && (!change_i.go || go_ready) &&
+      (!change_i.back || back_ready) &&
       (!change_i.way || ways_ready);
   assign change_ready_o = change;
 
@@ -323,7 +325,8 @@ module aside_lookup
   );
   assign chain_op_o = order.op;
   assign chain_number_o = order.number;
-  assign idle_o         = asks_level == '0 && !req_valid_i && !own_valid_i && !change_valid_i && change_q == '0 &&
+  assign idle_o         = asks_level == '0 && !req_valid_i && !own_valid_i && !change_valid_i &&
+      change_q == '0 &&
       !chain_valid_o && !guard_clears && !ways_clear && !ageing;
 
   logic unused;

@@ -42,7 +42,7 @@ package aside_pkg;
 
   /// What the answers must know of a request.
   typedef struct packed {
-    logic       plain;    // a GET that asks for a value and changes nothing: its key comes beside it
+    logic       plain;    // a GET that asks for a value, no more: its key comes beside it
     logic       first;    // of its job
     logic       ends;     // its job ends with it
     logic       whole;    // and all of the datagram was read
@@ -60,7 +60,8 @@ package aside_pkg;
   /// item anew.
   function automatic logic is_plain(input req_t req);
     return req.op == OpGet && req.udp && !req.key_stored && !req.touch && !req.resp.is &&
-        (!req.meta.is || (req.meta.value && !req.meta.vivifies && !req.meta.recaches && !req.meta.retimed &&
+        (!req.meta.is || (req.meta.value && !req.meta.vivifies && !req.meta.recaches &&
+            !req.meta.retimed &&
                           !shows(req.meta.show, ShTime)));
   endfunction
 

@@ -164,7 +164,8 @@ module chains
     .level_o  (free_o)
   );
 
-  assign idle_o = !cmd_valid_i && !s_valid_i && !walks_q && !valid_q && !wipe_q && !sweep_q && !made_o;
+  assign idle_o = !cmd_valid_i && !s_valid_i && !walks_q && !valid_q && !wipe_q && !sweep_q &&
+      !made_o;
 
   `ASSERT(FreeRoom, !(freed_q || sweep_q) || unused_free_room)
   `ASSERT_STABLE(OutStable, m_valid_o, m_ready_i, {m_last_o, m_line_o})
