@@ -445,14 +445,14 @@ async def long_keys(dut):
     asked = []
 
     async def feed():
-        while len(asked) < scale(300, 3000):
+        while len(asked) < scale(100, 3000):
             await NEXT_CLOCK
             if not bench.queue and len(bench.sent) > len(asked) - random.randint(1, 4):
                 asked.append(random.choice(keys))
                 bench.queue.append(datagram(b"get " + asked[-1] + b"\r\n"))
 
     every_clock(dut, feed())
-    while len(bench.sent) + len(bench.passed) < scale(300, 3000):
+    while len(bench.sent) + len(bench.passed) < scale(100, 3000):
         assert await bench.key(other) == 1 and await bench.do(A.InMove, 255) == 1
         assert not bench.passed
     assert [payload(frame)[3] for frame, _ in bench.sent] == [text_value(key, table[key], False) + b"END\r\n" for key in asked]
