@@ -1,6 +1,6 @@
 // A cache between a network port and a NIC: answers datagrams whose requests are plain GETs of entries that it has. All else
-// passes, in both directions. Software puts entries into it and takes them out, by custom instructions. A frame passes 15 clocks
-// after its end, a datagram when it is known that it is not answered; an answer leaves about 70 clocks after its request.
+// passes, in both directions. Software puts entries into it and takes them out, by custom instructions. A frame passes when it is
+// known that it is no request, or is not answered; docs/rtl/ASIDE.md has the clocks.
 //
 // Frames come twice: aside_frames keeps them, and the card's own receive side, parser and reply builder see whether they can be
 // answered. In the store's place are guard, ways, chains.

@@ -369,8 +369,7 @@ module aside_answer
   );
 
   assign idle_o = !ask_valid_i && !next_valid_q && !work_valid_q && !closes_q && !res_valid_o &&
-      !rkey_valid_o &&
-      !chunk_valid_o;
+      !rkey_valid_o && !chunk_valid_o;
 
   logic unused;
   assign unused = ^{entry.unused_high, entry.unused_low};

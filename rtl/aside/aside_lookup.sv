@@ -1,7 +1,7 @@
 // Finds the entries that requests ask for: hash, then ways and sketch at once; an entry that is there is ordered from the
 // chains. What the core changes passes in between, the guard beside the ways: a write opens and its entry is out in one clock,
-// and none comes in until it is closed, so who asks for an entry need not ask whether a write is open. Latency 12 from a key's last beat to what was found,
-// initiation interval 2 for a GET, 1 for what is none.
+// and none comes in until it is closed, so who asks for an entry need not ask whether a write is open.
+// Latency 12 from a key's last beat to what was found, initiation interval 2 for a GET, 1 for what is none.
 `include "lib_assert.svh"
 
 module aside_lookup
@@ -204,8 +204,7 @@ module aside_lookup
   assign passes = wire_turn && !who.plain;
   assign hashed_ready = who.own || looks || passes;
   assign change         = change_valid_i && (!change_i.go || go_ready) &&
-      (!change_i.back || back_ready) &&
-      (!change_i.way || ways_ready);
+      (!change_i.back || back_ready) && (!change_i.way || ways_ready);
   assign change_ready_o = change;
 
   guard u_guard (
@@ -303,7 +302,11 @@ module aside_lookup
     chain_e  op;
     number_t number;
   } order_t;
-  order_t order;
+  order_t order, order_in;
+  assign order_in = '{
+          op: gives ? ChainGive : own_chain_op_i,
+          number: gives ? way_number : own_chain_number_i
+      };
   assign own_chain_ready_o = !gives && chains_room;
   lib_fifo #(
     .T    (order_t),
@@ -313,21 +316,16 @@ module aside_lookup
     .rst_ni,
     .s_valid_i(gives || own_chain_valid_i),
     .s_ready_o(chains_room),
-    .s_data_i(gives ?
-      '{op: ChainGive, number: way_number}
-      :
-      '{op: own_chain_op_i, number: own_chain_number_i}
-      ),
+    .s_data_i (order_in),
     .m_valid_o(chain_valid_o),
     .m_ready_i(chain_ready_i),
-    .m_data_o(order),
-    .level_o(unused_chains)
+    .m_data_o (order),
+    .level_o  (unused_chains)
   );
   assign chain_op_o = order.op;
   assign chain_number_o = order.number;
   assign idle_o         = asks_level == '0 && !req_valid_i && !own_valid_i && !change_valid_i &&
-      change_q == '0 &&
-      !chain_valid_o && !guard_clears && !ways_clear && !ageing;
+      change_q == '0 && !chain_valid_o && !guard_clears && !ways_clear && !ageing;
 
   logic unused;
   assign unused = back_done ^ found_room;

@@ -61,8 +61,7 @@ package aside_pkg;
   function automatic logic is_plain(input req_t req);
     return req.op == OpGet && req.udp && !req.key_stored && !req.touch && !req.resp.is &&
         (!req.meta.is || (req.meta.value && !req.meta.vivifies && !req.meta.recaches &&
-            !req.meta.retimed &&
-                          !shows(req.meta.show, ShTime)));
+                          !req.meta.retimed && !shows(req.meta.show, ShTime)));
   endfunction
 
   /// What was found for it.
@@ -103,7 +102,7 @@ package aside_pkg;
     logic  forget;  // all entries
   } change_t;
 
-  /// The core's instructions: {funct7, funct3} of custom-0.
+  /// The core's instructions: funct7 of custom-0.
   typedef enum logic [6:0] {
     InWord,
     InKey,

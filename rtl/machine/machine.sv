@@ -64,8 +64,7 @@ module machine
 );
 
   // ---------------------------------------------------------------- core
-  logic core_rst, alive, waits;
-  assign core_rst_o = core_rst;
+  logic alive, waits;
   logic i_stb, i_ack, i_err, d_stb, d_we, d_ack, d_err;
   logic i_cyc, d_cyc;
   logic [29:0] i_adr, d_adr;
@@ -80,7 +79,7 @@ module machine
     .rst_ni,
     .run_i,
     .alive_i   (alive),
-    .core_rst_o(core_rst),
+    .core_rst_o,
     .restarts_o
   );
 
@@ -91,7 +90,7 @@ module machine
   logic [3:0] unused_bte;
   VexRiscv u_core (
     .clk                                  (clk_i),
-    .reset                                (core_rst),
+    .reset                                (core_rst_o),
     .externalResetVector                  (32'd0),
     .timerInterrupt                       (1'b0),
     .softwareInterrupt                    (1'b0),
@@ -193,7 +192,7 @@ module machine
   ) u_regs (
     .clk_i,
     .rst_ni,
-    .core_rst_i     (core_rst),
+    .core_rst_i     (core_rst_o),
     .valid_i        (io_valid && !io.link),
     .req_i          (io),
     .ready_o        (regs_ready),
@@ -236,7 +235,7 @@ module machine
   machine_pio u_pio (
     .clk_i,
     .rst_ni,
-    .clear_i  (core_rst),
+    .clear_i  (core_rst_o),
     .we_i     (pio_we),
     .word_i   (io.word),
     .wdata_i  (io.data),

@@ -156,8 +156,7 @@ package request_pkg;
   /// It looks for the key's item.
   function automatic logic is_lookup(input op_e op);
     return op inside {OpGet, OpSet, OpAdd, OpReplace, OpCas, OpDelete, OpIncr, OpDecr, OpTouch,
-        OpTooBig, OpAppend,
-                      OpPrepend};
+                      OpTooBig, OpAppend, OpPrepend};
   endfunction
   /// A key, or text, stands in the key stream beside it.
   function automatic logic brings_key(input op_e op, input logic key_stored);
