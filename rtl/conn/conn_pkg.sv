@@ -30,6 +30,7 @@ package conn_pkg;
 
   /// What a connection's next job must know.
   typedef struct packed {
+    logic        again;      // nothing of the job counts: what was before holds, and `all`
     logic [31:0] rx_ptr;     // next byte to read
     logic        known;      // the first byte has come, which decides on the protocol
     mode_e       mode;
@@ -63,6 +64,7 @@ package conn_pkg;
 
   /// What the scheduler must know of a context.
   typedef struct packed {
+    logic        again;   // only at a job's end, see ctx_t
     logic [31:0] rx_ptr;
     mode_e       mode;
     logic [31:0] rem;
@@ -76,6 +78,7 @@ package conn_pkg;
   } stand_t;
 
   function automatic stand_t stand_of(input ctx_t ctx);
+    stand_of.again  = ctx.again;
     stand_of.rx_ptr = ctx.rx_ptr;
     stand_of.mode   = ctx.mode;
     stand_of.rem    = ctx.rem;

@@ -29,9 +29,11 @@ module contexts
 
   // The request port's has no place among the peers'.
   ctx_t peer, port_q;
+  logic we;
+  assign we = wr_valid_i && !wr_i.again;
   logic port_read_q;
   always_ff @(posedge clk_i) begin
-    if (wr_valid_i && wr_conn_i == HostConn) port_q <= wr_i;
+    if (we && wr_conn_i == HostConn) port_q <= wr_i;
     if (rd_i) port_read_q <= rd_conn_i == HostConn;
   end
 
@@ -41,7 +43,7 @@ module contexts
     .Ultra(1)
   ) u_peers (
     .clk_i,
-    .we_i   (wr_valid_i && wr_conn_i != HostConn),
+    .we_i   (we && wr_conn_i != HostConn),
     .waddr_i(wr_conn_i[ConnW-1:0]),
     .wbe_i  (1'b1),
     .wdata_i(wr_i),

@@ -228,6 +228,11 @@ module scheduler
         rec_d.tx_ptr = read_tx_q;
         rec_d.stand  = read_stand_q;
         rec_d.known  = 1'b1;
+        if (read_stand_q.again) begin
+          rec_d.stand     = rec.stand;
+          rec_d.stand.all = 1'b1;
+          rec_d.known     = rec.known;
+        end
         rec_d.dear   = 1'b0;
       end
       OpEvent: begin

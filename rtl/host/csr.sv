@@ -50,6 +50,7 @@ module csr
   output logic [23:0]              hold_max_o,
   output logic                     guard_o,
   output logic                     pause_o,
+  output logic                     upstream_o,
   output logic [20:0]              item_max_o,
   /// What the host says the time is; it has said so before this clock.
   output logic                     time_o,
@@ -193,6 +194,7 @@ module csr
   assign hold_max_o       = set.hold_max;
   assign guard_o          = set.redis_clients.guard;
   assign pause_o          = set.redis_clients.pause;
+  assign upstream_o       = Config.upstream && set.upstream;
   assign secret_o         = set.tcp_secret;
 
   assign store_o.index_base = {2'b00, set.index_base};
@@ -201,6 +203,7 @@ module csr
   assign store_o.log_lines  = set.log_lines;
   assign store_o.item_max   = set.item_max;
   assign store_o.one_way    = set.one_way;
+  assign store_o.upstream   = upstream_o;
   assign store_o.mix_key    = set.hash_mix;
   assign store_o.nh_key     = set.hash_nh;
 
@@ -276,6 +279,7 @@ module csr
           fast_redis: Config.fast_redis,
           udp: Config.udp,
           ipv6: Config.ipv6,
+          upstream: Config.upstream,
           default: '0
       };
   csr_about_t about;

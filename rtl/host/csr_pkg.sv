@@ -51,7 +51,8 @@ package csr_pkg;
 
   /// What this build of the card has, see `config_pkg`.
   typedef struct packed {
-    logic [26:0] zero_5;
+    logic [25:0] zero_6;
+    logic upstream;
     logic ipv6;
     logic udp;
     logic fast_redis;
@@ -68,7 +69,7 @@ package csr_pkg;
       ['h010 / 4 : 'h06C / 4],
       ['h080 / 4 : 'h0BC / 4],
       ['h0C4 / 4 : 'h0C8 / 4],
-      'h0D0 / 4,
+      ['h0D0 / 4 : 'h0D4 / 4],
       ['h100 / 4 : 'h17C / 4]
     };
   endfunction
@@ -104,6 +105,7 @@ package csr_pkg;
     logic one_way;
     csr_redis_clients_t redis_clients;
     logic [11:0] vlan;
+    logic upstream;
     logic [31:0][31:0] hash_nh;
   } csr_settings_t;
 
@@ -139,6 +141,7 @@ package csr_pkg;
     csr_settings.redis_clients.guard = words['h0BC / 4][0];
     csr_settings.redis_clients.pause = words['h0BC / 4][1];
     csr_settings.vlan = words['h0C4 / 4][11:0];
+    csr_settings.upstream = words['h0D4 / 4][0];
     for (int w = 0; w < 32; w++) csr_settings.hash_nh[w] = words['h100/4+w];
   endfunction
 

@@ -12,6 +12,8 @@ package host_pkg;
   localparam logic [7:0] BinaryWalk = 8'h3f;
   /// The request port alone: tells the key's version, see execute_versions.
   localparam logic [7:0] BinaryVersion = 8'h3e;
+  /// The request port alone: tells that an item is stored, with the CAS unique that the request names.
+  localparam logic [7:0] BinaryFill = 8'h3d;
   // end opcodes
 
   /// A place in the index: who goes from 0 on has met all ways of even buckets, then those of odd ones.
@@ -21,6 +23,15 @@ package host_pkg;
     logic [25:0] line;  // of the bank
     logic [2:0]  way;
   } walk_place_t;
+
+  /// What bytes that are passed on as they are begin with: a command, or the next key of one whose first keys gates
+  /// have answered.
+  typedef enum logic [1:0] {
+    RwStart,
+    RwGet,
+    RwGets,
+    RwMget    // `left` keys
+  } row_e;
 
   /// An executed OpHost on its way to the punt queue; `len` bytes of text follow as a beat
   /// stream. 0: the next piece of the answer is asked for.
@@ -33,6 +44,8 @@ package host_pkg;
     logic       stranger; // nothing of this connection has been asked before
     logic       all;      // see resp_t
     db_t        db;
+    row_e       row;
+    logic [31:0] left;
     logic [7:0] len;
   } hreq_t;
 

@@ -47,6 +47,8 @@ module ingress
   /// What peers that speak Redis' protocol may do: see scheduler.
   input  logic    guard_i,
   input  logic    pause_i,
+  /// What is no plain GET is for host software: see parser.
+  input  logic    upstream_i,
   /// The log has copied much: connections whose jobs copy wait.
   input  logic    late_i,
   /// Pulse: a datagram's job has ended.
@@ -216,6 +218,7 @@ module ingress
     .rst_ni,
     .item_max_i,
     .now_i,
+    .upstream_i,
     .job_valid_i (job_valid),
     .job_ready_o (job_ready),
     .job_i       (job),

@@ -457,6 +457,7 @@ package parse_pkg;
     logic        shows;
     logic        flags;       // flags are behind it: what they say comes beside it
     logic [6:0]  count;       // keys that follow, of which it is told here
+    logic        plain;       // it reads, and changes nothing; see flags_t, too
     logic        noreply;
     logic        cas_out;
     logic        touch;
@@ -483,6 +484,7 @@ package parse_pkg;
   /// What they say.
   typedef struct packed {
     logic              good;     // understood; everything below holds
+    logic              plain;    // none sets or shows an expiry
     logic              quiet;
     logic              value;
     logic              timed;    // T: so many seconds

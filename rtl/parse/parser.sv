@@ -12,6 +12,9 @@ module parser
   /// Largest item as memcached counts it (-I), in bytes.
   input  logic [20:0] item_max_i,
   input  now_t        now_i,
+  /// The items are copies of another server's. From a job's first request that is no plain GET on, all of its bytes are
+  /// for host software; but for the request port's.
+  input  logic        upstream_i,
   /// Jobs, and the lines that hold their bytes.
   input  logic        job_valid_i,
   output logic        job_ready_o,
@@ -83,6 +86,7 @@ module parser
     .clk_i,
     .rst_ni,
     .item_max_i,
+    .upstream_i,
     .job_valid_i,
     .job_ready_o,
     .job_i,
@@ -132,6 +136,7 @@ module parser
     .rst_ni,
     .second_i    (now_i.second),
     .item_max_i,
+    .upstream_i,
     .start_i     (start),
     .from_i      (from),
     .first_i     (first),

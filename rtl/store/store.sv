@@ -501,6 +501,7 @@ module store
     .now_i,
     .index_bits_i        (cfg_i.index_bits),
     .one_way_i           (cfg_i.one_way),
+    .upstream_i          (cfg_i.upstream),
     .item_max_i          (cfg_i.item_max),
     .range_i             (range),
     .tell_i              (tell),

@@ -11,6 +11,7 @@ package store_pkg;
     logic [25:0]      log_lines;    // size of the log
     logic [20:0]      item_max;     // largest item as memcached counts it (-I)
     logic             one_way;      // entries move from even buckets to odd ones only
+    logic             upstream;     // the items are copies of another server's, see execute_room
     logic [31:0][31:0] nh_key;      // hash: NH key words
     logic [1:0][63:0] mix_key;      // hash: odd multipliers of the finaliser
   } store_cfg_t;
@@ -416,6 +417,8 @@ package store_pkg;
     logic [13:0] limit;    // value bytes that may be sent, where that is not the rest
     logic [20:0] piece;    // value bytes to send
     logic        copies;   // with it, its job has copied 1 KiB or more
+    logic        missed;   // of the records before it, one was a get for host software
+    logic        again;    // and it was the first
   } room_t;
 
   /// The sum that incr or decr makes, and its item.

@@ -129,7 +129,7 @@ module card
   tcp_pkg::seconds_t keep_alive_s, idle_s;
   logic [20:0] item_max;
   logic [23:0] hold_max;
-  logic guard, pause, about_valid;
+  logic guard, pause, upstream, about_valid;
   about_t about;
   laddr_t rx_base, tx_base;
   logic [NetCounts-1:0] net_count;
@@ -175,6 +175,7 @@ module card
     .hold_max_o      (hold_max),
     .guard_o         (guard),
     .pause_o         (pause),
+    .upstream_o      (upstream),
     .item_max_o      (item_max),
     .time_o          (time_said),
     .seconds_o       (seconds),
@@ -583,6 +584,7 @@ module card
     .hold_i        (hold),
     .guard_i       (guard),
     .pause_i       (pause),
+    .upstream_i    (upstream),
     .late_i        (late),
     .udp_end_i     (udp_end),
     .about_valid_o (about_valid),

@@ -14,6 +14,8 @@ package config_pkg;
     logic        udp;
     /// The card has IPv6 addresses. Else such frames go to the host port.
     logic        ipv6;
+    /// The card can stand before another server, see UPSTREAM in docs/HOST_INTERFACE.md.
+    logic        upstream;
     /// Sets of each of the two caches of index lines: a power of two, at least 128.
     logic [31:0] index_sets;
     /// Sets of each bank of the cache of log lines: a power of two, at least 256.
@@ -29,6 +31,7 @@ package config_pkg;
       fast_redis: 1'b1,
       udp: 1'b1,
       ipv6: 1'b1,
+      upstream: 1'b1,
       index_sets: 512,
       log_sets: 1024,
       ring_lines: 4096
@@ -42,6 +45,7 @@ package config_pkg;
       fast_redis: 1'b1,
       udp: 1'b0,
       ipv6: 1'b0,
+      upstream: 1'b0,
       index_sets: 128,
       log_sets: 256,
       ring_lines: 1024
@@ -55,6 +59,7 @@ package config_pkg;
       fast_redis: 1'b1,
       udp: 1'b1,
       ipv6: 1'b1,
+      upstream: 1'b1,
       index_sets: 512,
       log_sets: 1024,
       ring_lines: 4096

@@ -75,6 +75,7 @@ BINARY = {
 PORT = {
     "walk": 0x3F,
     "version": 0x3E,
+    "fill": 0x3D,
 }
 #: Redis' commands that gates run: with how many words they go by the fast path; None: any.
 REDIS = {

@@ -11,6 +11,7 @@ module fast_path
   import wirekv_pkg::*;
   import request_pkg::*;
   import conn_pkg::*;
+  import host_pkg::HostConn;
   import parse_pkg::*;
   import config_pkg::Config;
 (
@@ -18,6 +19,8 @@ module fast_path
   input  logic        rst_ni,
   /// Largest item as memcached counts it (-I), in bytes.
   input  logic [20:0] item_max_i,
+  /// What is no plain GET is for the slow path, and so for host software; but for the request port's.
+  input  logic        upstream_i,
   /// Jobs, and the lines that hold their bytes, one at the least.
   input  logic        job_valid_i,
   output logic        job_ready_o,
@@ -80,6 +83,7 @@ module fast_path
     logic   plain;
     logic   foreign;
     logic   again;
+    logic   plain_only;  // what is no plain GET is not for gates
   } bounds_t;
 
   bounds_t placed, waiting, bounds_q, next_bounds_q;
@@ -101,6 +105,7 @@ module fast_path
     placed.plain      = job_i.udp ||
         (!job_i.visit.host && !job_i.ctx.cont && job_i.ctx.mode == MdLine && !job_i.visit.whole);
     placed.again      = job_i.udp || job_i.visit.len != 14'(JobBytes);
+    placed.plain_only = upstream_i && !job_i.udp && job_i.visit.conn != HostConn;
     low    = 7'(lane) + 7'(job_i.visit.len[5:0]);
     next_line = (job_i.visit.len == '0) ? next_line_q + 8'd1 :
         (next_line_q + job_i.visit.len[13:6]) + ((low > 7'd64) ? 8'd2 : (low != '0) ? 8'd1 : 8'd0);
@@ -215,7 +220,7 @@ module fast_path
   line_t window;
   end_t behind;
   logic read_valid, short;
-  cand_t read;
+  cand_t read, judged;
   logic cand_valid, cand_here, cand_pop, unused_room;
   logic [5:0] cand_level;
 
@@ -257,6 +262,14 @@ module fast_path
     .words_o    (words)
   );
 
+  // A line of keys is as plain as its first part.
+  always_comb begin
+    judged       = read;
+    judged.plain = Config.upstream && (read.key ||
+        (read.op == OpGet && !read.touch && !(read.resp && (read.timed || read.form != RfBulk))) ||
+        (read.op == OpReply && read.resp && read.form == RfArray));
+  end
+
   // There is room for all that is on its way.
   localparam int unsigned CandDepth = 32;
   localparam int unsigned OnTheWay = 10;
@@ -293,7 +306,7 @@ module fast_path
     .rst_ni,
     .s_valid_i(read_valid),
     .s_ready_o(unused_room),
-    .s_data_i (read),
+    .s_data_i (judged),
     .m_valid_o(cand_valid),
     .m_ready_i(cand_pop && cand_here),
     .m_data_o (waits),
@@ -306,6 +319,9 @@ module fast_path
   walk_t walk;
   logic walk_valid, walk_taken, walk_keys, act_room, act_busy, mover_busy;
   line_no_t walk_oldest;
+
+  logic plain;
+  assign plain = !bounds_q.plain_only || (cand.plain && (!cand.flags || flags.plain));
 
   // A datagram has no other job. The next job may be told so of the one before for a clock, in which it has nothing that
   // has gone out.
@@ -335,7 +351,7 @@ module fast_path
     .cand_next_i      (cand.next),
     .cand_ending_i    (cand.ending),
     .cand_key_i       (cand.key),
-    .cand_good_i      (cand.good && (!cand.flags || flags.good)),
+    .cand_good_i      (cand.good && (!cand.flags || flags.good) && plain),
     .cand_unfinished_i(cand.unfinished),
     .cand_open_i      (cand.open),
     .cand_tail_i      (cand.tail),

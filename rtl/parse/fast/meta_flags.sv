@@ -238,6 +238,7 @@ module meta_flags
     flags3.quiet = seen3.quiet;
     flags3.value = seen3.value;
     flags3.timed = seen3.seconds;
+    flags3.plain = !seen3.seconds && !seen3.left;
     flags3.stale = seen3.stale;
   end
   always_ff @(posedge clk_i) begin

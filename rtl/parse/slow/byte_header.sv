@@ -111,13 +111,17 @@ module byte_header
       };
 
   // ---------------------------------------------------------------- what
+  logic fills;  // what is stored has the CAS unique that the request names
   assign opcode = opcode_q[5:0];
+  assign fills  = opcode_q == BinaryFill && port_q;
   always_comb begin
     cmd     = CmdUnknown;
     lengths = LnSkip;
     want    = 8'd0;
     quiet   = 1'b0;
-    if (opcode_q == BinaryWalk && port_q) begin
+    if (fills) begin
+      cmd = CmdSet;
+    end else if (opcode_q == BinaryWalk && port_q) begin
       cmd = CmdWalk;
     end else if (opcode_q == BinaryVersion && port_q) begin
       cmd = CmdKeyVersion;
@@ -208,7 +212,9 @@ module byte_header
     line_o.creates    = extra_q[31:0] != '1;
     // Whoever does not begin with the magic byte gets no answer.
     if (magic_q) line_o.fault = fits_q ? RpBadFormat : RpError;
-    if (cmd inside {CmdSet, CmdAdd, CmdReplace} && unique_q != '0) line_o.cmd = CmdCas;
+    if (cmd inside {CmdSet, CmdAdd, CmdReplace} && unique_q != '0 && !fills) line_o.cmd = CmdCas;
+    line_o.meta.chosen = fills;
+    line_o.chosen_no   = unique_q;
     // Of the extras the bytes that came last.
     numbers_o         = '0;
     numbers_o.flags   = (extras_q == 8'd8) ? extra_q[63:32] : '0;

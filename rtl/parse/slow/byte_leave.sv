@@ -36,6 +36,8 @@ module byte_leave
   input  logic        cr_last_i,
   /// The job ends inside of text for host software, of which the rest comes in the next one.
   input  logic        goes_on_i,
+  /// All of the job's rest went to host software, which answers at once.
+  input  logic        raw_i,
   /// The end as it was known a clock before.
   input  end_t        end_i,
   output end_t        leaves_o,
@@ -134,7 +136,7 @@ module byte_leave
         end
       end
       // If it goes on: host software is asked whether it may.
-      ByCut:   leaves_o = '{pos: job_i.visit.len, mode: MdHost, rem: 32'd1, noreply: 1'b0};
+      ByCut:   leaves_o = '{pos: job_i.visit.len, mode: MdHost, rem: 32'(!raw_i), noreply: 1'b0};
       ByEnd:   leaves_o = end_i;
       default: ;
     endcase

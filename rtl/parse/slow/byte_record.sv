@@ -3,6 +3,7 @@
 module byte_record
   import request_pkg::*;
   import conn_pkg::*;
+  import host_pkg::*;
   import parse_pkg::*;
 (
   input  job_t       job_i,
@@ -25,6 +26,10 @@ module byte_record
   input  logic       key_i,
   input  logic       array_i,  // with key_i: no key, but so many replies follow
   input  logic       part_i,   // of the text for host software, more of which follows
+  // It is of bytes that are passed on as they are; it is the last one. They go on with keys of the job's context.
+  input  logic       raw_i,
+  input  logic       raw_last_i,
+  input  logic       resumes_i,
   // With end_i: how far that has come, if it goes on in the next job.
   input  resp_place_t place_i,
   input  logic [7:0] klen_i,
@@ -140,6 +145,17 @@ module byte_record
       req.op   = OpHost;
       req.vlen = 21'(told_i);
       req.klen = text_len_i;
+    end
+    if (raw_i && (part_i || end_i)) begin
+      req.binary    = '{is: job_i.ctx.binary.is, default: '0};
+      req.resp      = job_i.ctx.resp;
+      req.resp.all  = 1'b1;
+      req.resp.form = RfStatus;
+      req.meta      = '0;
+      req.num       = job_i.ctx.num;
+      req.flags[1:0] = !resumes_i ? RwStart :
+          job_i.ctx.resp.is ? RwMget : job_i.ctx.cas_out ? RwGets : RwGet;
+      req.last_key  = raw_last_i;
     end
 
     if (line_valid_i) begin

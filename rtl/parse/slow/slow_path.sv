@@ -21,6 +21,9 @@ module slow_path
   input  msec_t       second_i,
   /// Largest item as memcached counts it (-I): key, value, 4 if it has flags, and ItemOverhead.
   input  logic [20:0] item_max_i,
+  /// All of a job's bytes from its first request that is no plain GET on are for host software, as they are; but for
+  /// the request port's.
+  input  logic        upstream_i,
   /// Read from this place of the job on. Pulse, when idle. The job stands until it is done.
   input  logic        start_i,
   input  place_t      from_i,
@@ -77,8 +80,10 @@ module slow_path
   job_t job_q;
   place_t start_q, stop_q;
   ctx_t ctx;
+  logic plain_only_q;  // see upstream_i
   always_ff @(posedge clk_i) begin
     if (state_q == ByIdle) begin
+      plain_only_q <= upstream_i && !job_i.udp && job_i.visit.conn != HostConn;
       job_q   <= job_i;
       start_q <= job_start_i;
       stop_q  <= job_stop_i;
@@ -127,6 +132,9 @@ module slow_path
   // Pairs of an MSET are stored when the last one is known to be there: all is read a second time then. So is a meta
   // command whose key turns out to be in base64.
   logic again, whole_q, proven, sure_q, broken_q, gives_up, goes_on;
+  // It is to be passed on as it is; what is read turns out to be no plain GET, so it is from where its line begins.
+  logic raw, odd_word, odd_line, odd_length, unplain;
+  assign raw = whole_q && plain_only_q;
   always_ff @(posedge clk_i) begin
     begins_q <= rst_ni && (start_i || again || proven);
     fresh_q  <= start_i;
@@ -146,7 +154,7 @@ module slow_path
   logic [13:0] untold_q, jump_len;
   place_t untold_at_q;
   logic [7:0] part_len;
-  logic ended_q, tells, part, far_q, jumps, jump_all;
+  logic ended_q, tells, part, last_part, far_q, jumps, jump_all;
   binary_t binary;  // of the request; `is` of its job
   logic
       flags_set,
@@ -289,7 +297,7 @@ module slow_path
   logic reads_keys, acts, stores, ends, get_key, partial_q, partial_now, value_done, part_done;
   logic [8:0] keys_q;  // key beats not committed
   place_t next_q;      // behind the value
-  assign acts     = state_q == ByAct && room_i && item_ready_i && !text_moves_i;
+  assign acts     = state_q == ByAct && room_i && item_ready_i && !text_moves_i && !unplain;
   assign stores   = order_q.action inside {AcStore, AcStorePart};
   // The job ends with it. The context of the next one says which database was chosen.
   assign ends     = order_q.action inside {AcStorePart, AcHost, AcSelect, AcQuit, AcBack} ||
@@ -336,15 +344,28 @@ module slow_path
   assign last_short = place == last_q;
   assign may_again = ctx.resp.is ? !whole_q && !partial_q
                                  : !sure_q && (line.words == '0 || is_meta(line.cmd));
-  assign keeps     = may_again && !ctx.binary.is && short &&
-                     state_q inside {ByRead, ByWord, BySkip, ByLine, ByDecide, ByAct};
+  assign keeps     = ((may_again && !ctx.binary.is) || (plain_only_q && !partial_q)) && short &&
+                     state_q inside {ByRead, ByWord, BySkip, ByLine, ByDecide, ByAct, ByCut};
   assign place_o   = place;
-  assign kept_o    = (whole_q && state_q inside {ByRead, ByJump, ByPart}) ? untold_at_q.line :
-      keeps ? line_pos.line : place.line;
+  assign kept_o    = (whole_q && (state_q inside {ByRead, ByJump, ByPart} || raw)) ?
+      untold_at_q.line : keeps ? line_pos.line : place.line;
   // Only keys may go on without end.
-  assign again     = (odd && !partial_q && short) ||
+  assign again     = (odd && !partial_q && short) || unplain ||
                      (ctx.resp.is && reads && last_short && !whole_q && !line.many) ||
                      (state_q == BySkip && (skip_long_q || long_pair));
+  // A word that is a key says it in text and Redis' protocol, else the whole line does. The line is kept up to KeepMax
+  // bytes, of which it is not waited for more than LineMax.
+  logic plain_cmd, plain_order;
+  assign plain_cmd   = ctx.resp.is ? line.cmd == CmdGet && resp.form == RfBulk
+                                   : line.cmd inside {CmdGet, CmdGets};
+  assign plain_order = (order_q.action == AcEndOfGet || order_q.op == OpGet) && plain_cmd &&
+      (order_q.action inside {AcEndOfGet, AcOp} || order_q.reply == RpEnd) && !line.wrong;
+  assign odd_word    = state_q == ByWord && is_key && !binary.is && !plain_cmd;
+  assign odd_line    = state_q == ByAct && !plain_order;
+  assign odd_length  = (reads && last_short) ||
+      (state_q == ByCut && settled_q && !binary.is && so_far_q > 14'(LineMax));
+  assign unplain     = plain_only_q && !whole_q && !partial_q && !value_q && !discard_q &&
+      (odd_word || odd_line || odd_length);
   assign long_pair = skip_pairs && (pair_far_q || pair_long_q);
   assign proven    = (state_q == BySkip && skip_pairs && left == '0 && skip_fits && !again) ||
                      (coded && !sure_q && short);
@@ -358,8 +379,8 @@ module slow_path
     so_far_q  <= stop_q - line_pos;
   end
   assign gives_up  = ctx.resp.is && broken_q;
-  assign goes_on   = ctx.resp.is && whole_q && state_q == ByCut && settled_q &&
-      (is_text || so_far_q == 14'(JobBytes) || (ctx.resp.all && big));
+  assign goes_on   = (ctx.resp.is || raw) && whole_q && state_q == ByCut && settled_q &&
+      (is_text || so_far_q == 14'(JobBytes) || (ctx.resp.all && big) || raw);
 
   always_comb begin
     go       = begins_q;
@@ -390,13 +411,15 @@ module slow_path
   assign part_len = (untold_q >= 14'(PartBytes)) ? 8'(PartBytes) : untold_q[7:0];
   assign tells    = state_q == ByPart && room_i && item_ready_i;
   assign part     = tells && !ended_q;
+  assign last_part = untold_q <= 14'(PartBytes);
   always_ff @(posedge clk_i) begin
     // Less is read sooner. In the clock behind a jump this is the argument before.
     far_q <= state_q == ByRead && whole_q && resp_place.phase == PhData &&
         resp_place.bulk[20:6] != '0;
-    if (state_q == ByRead) ended_q <= line_end;
+    if (begins_q) ended_q <= 1'b0;
+    else if (state_q == ByRead) ended_q <= line_end;
     if (begins_q) begin
-      untold_q    <= '0;
+      untold_q    <= raw ? stop_q - from_q : '0;
       untold_at_q <= from_q;
     end else if (reads) begin
       untold_q <= untold_q + 14'd1;
@@ -432,6 +455,7 @@ module slow_path
     .rest_i     (rest_q),
     .cr_last_i  (cr_last),
     .goes_on_i  (goes_on),
+    .raw_i      (raw),
     .end_i      (end_q),
     .leaves_o   (leaves),
     .end_o      (leaves_end)
@@ -444,7 +468,7 @@ module slow_path
       unique case (state_q)
         ByIdle:
         if (begins_q) begin
-          state_q <= empty ? ByEmpty :
+          state_q <= empty ? ByEmpty : raw ? ByPart :
                      (!is_new && ctx.mode inside {MdValue, MdSwallow}) ? ByLine : ByRead;
         end
         ByEmpty: if (room_i) state_q <= ByEnd;
@@ -461,14 +485,17 @@ module slow_path
         ByJump:   state_q <= ByRead;
         ByWord:   state_q <= (again || proven) ? ByIdle : eol ? ByLine : ByRead;
         BySkip:   state_q <= (again || proven) ? ByIdle : skip_fits ? ByRead : ByCut;
-        ByPart:   if (tells) state_q <= ended_q ? ByLine : ByRead;
+        ByPart:   if (tells) state_q <= raw ? (last_part ? ByCut : ByPart) : ended_q ? ByLine : ByRead;
         ByLine:   if (wait_q == 2'd2) state_q <= ByDecide;
         ByDecide: state_q <= ByAct;
         ByAct:
-        if (acts) state_q <= ends ? ByTail : (order_q.action == AcStore) ? ByValue : ByDone;
+        if (unplain) state_q <= ByIdle;
+        else if (acts) state_q <= ends ? ByTail : (order_q.action == AcStore) ? ByValue : ByDone;
         ByValue: if (value_done) state_q <= more_pairs ? ByRead : ByDone;
         ByTail:  if (char_valid || char_over) state_q <= ByEnd;
-        ByCut:   if (settled_q && (!goes_on || room_i)) state_q <= gives_up ? ByLine : ByEnd;
+        ByCut:
+        if (unplain) state_q <= ByIdle;
+        else if (settled_q && (!goes_on || room_i)) state_q <= gives_up ? ByLine : ByEnd;
         default: state_q <= ByIdle;  // ByEnd, ByDone
       endcase
     end
@@ -502,7 +529,7 @@ module slow_path
   logic put_push, key_push;
   logic cut;
   logic good;  // CR LF is where it should be; Redis does not look
-  assign cut      = state_q == ByCut && settled_q && !goes_on;
+  assign cut      = state_q == ByCut && settled_q && !goes_on && !unplain;
   assign good     = binary.is || ctx.resp.is || (char.eol && char.crlf);
   assign key_push = (full || (state_q == ByWord && is_key && !line.key_long && !line.bad)) &&
       (!line.pairs || sure_q);
@@ -631,6 +658,9 @@ module slow_path
     .told_i      (told_q),
     .array_i     (array),
     .part_i      (part),
+    .raw_i       (raw),
+    .raw_last_i  (last_part),
+    .resumes_i   (job_q.visit.whole && from_q == start_q && ctx.mode == MdKeys),
     .place_i     (resp_place),
     .old_i       (old_q),
     .first_i     (first_q),
@@ -669,7 +699,7 @@ module slow_path
                        order_q.reply inside {RpError, RpBadFormat, RpBadExptime, RpBadDelta,
                                              RpBadDelete};
   assign rollback_o  = (acts && order_q.action == AcBack) || cut;
-  assign host_o      = acts && order_q.action == AcHost;
+  assign host_o      = (acts && order_q.action == AcHost) || (raw && state_q == ByEnd);
   assign idle_o      = waits;
 
   `ASSERT(Waits, !start_i || waits)

@@ -36,6 +36,8 @@ module execute
   input  logic [4:0]        index_bits_i,
   /// Entries move from even buckets to odd ones only.
   input  logic              one_way_i,
+  /// The items are copies of another server's.
+  input  logic              upstream_i,
   /// Largest item as memcached counts it.
   input  logic [20:0]       item_max_i,
   input  log_range_t        range_i,
@@ -330,6 +332,7 @@ module execute
     .range_i,
     .go_i         (moves.go),
     .check_i      (check),
+    .upstream_i,
     .idle_i       (stages_idle && fill_idle),
     .valid_i      (act_valid),
     .op_i         (act),

@@ -18,6 +18,8 @@ module execute_act
   /// and its item.
   input  logic        go_i,
   input  op_t         check_i,
+  /// The items are copies of another server's: what a get does not find is for host software, see execute_room.
+  input  logic        upstream_i,
   input  logic        idle_i,
   input  logic        valid_i,
   input  op_t         op_i,
@@ -157,7 +159,8 @@ module execute_act
   logic compares_q, times_q, finds, fast_fill, key_left;
   logic plain_delete_q, plain_touch_q, plain_cas_q, touches_q, fast_delete, fast_cas, fast_rest;
   logic plain_add_q, fast_add, adds, plain_append_q, fast_append;
-  logic stood_q, late, looked, stores;
+  logic stood_q, late, looked, stores, parts;
+  logic copy_q, misses;  // what it asks for may be another server's; it is not here
 
   execute_decide u_decide (
     .clk_i,
@@ -186,6 +189,7 @@ module execute_act
     .item_i,
     .valid_i,
     .done_i (done),
+    .misses_i(misses),
     .sends_i(read_o.send),
     .kind_i (res_o.kind),
     .reply_i(res_o.reply),
@@ -231,6 +235,7 @@ module execute_act
     .item_i,
     .decision_i(does),
     .room_i    (room),
+    .misses_i  (misses),
     .keyed_i   (shows_key || tells_key),
     .last_i    (last),
     .sum_i,
@@ -251,6 +256,8 @@ module execute_act
   always_ff @(posedge clk_i) begin
     if (go_i) begin
       plain_q     <= !check_i.found.lookup && !(check_i.req.op inside {OpHost, OpWalk, OpVersion});
+      copy_q      <= upstream_i && check_i.req.op == OpGet && !check_i.req.udp &&
+          check_i.req.conn != HostConn;
       meta_q      <= check_i.req.meta.is;
       plain_get_q <= check_i.req.op == OpGet && !check_i.req.meta.vivifies &&
           !check_i.req.meta.recaches;
@@ -286,6 +293,7 @@ module execute_act
           !(check_i.req.resp.is && (check_i.req.touch || check_i.req.resp.form == RfBulk));
     end
   end
+  assign misses    = copy_q && !item_i.alive && !room.skip;
   // Whoever finds a stale item first marks it.
   assign plain_get = plain_get_q && !(meta_q && item_i.claims);
   assign fast_set  = plain_set_q && item_i.renewed_hit;
@@ -328,7 +336,8 @@ module execute_act
   assign bucket_ok = !does_q.writes || way_ready_i;
   assign shows_key = does.get && !op_i.req.resp.is && !op_i.req.meta.vivifies &&
       ((op_i.req.binary.is || op_i.req.meta.is) ?
-           (op_i.req.binary.key || meta_key) && (item_i.alive || !op_i.req.noreply) : item_i.alive);
+           (op_i.req.binary.key || meta_key) && (item_i.alive || !(op_i.req.noreply || copy_q)) :
+           item_i.alive);
   assign meta_key  = shows(op_i.req.meta.show, ShKey);
   // Whatever it will say.
   assign tells_key = meta_key && (!does.get || op_i.req.meta.vivifies) && op_i.found.lookup;
@@ -500,16 +509,20 @@ module execute_act
   assign rkey_valid_o = keys_go || (done && !room.skip && shows_key);
   assign rkey_o       = key_i.data;
 
+  // Text of Redis' protocol, and bytes as they are, come in parts.
+  assign parts        = op_i.req.resp.is || op_i.req.resp.all;
   assign hreq_valid_o = state_q == StHost && !key_more_i && out_free;
   assign hreq_o       = '{
           conn: op_i.req.conn,
           udp: op_i.req.udp,
           resp: op_i.req.resp.is,
-          begins: op_i.req.resp.is && op_i.req.vlen == '0 && !op_i.req.key_stored,
-          more: op_i.req.resp.is && !op_i.req.last_key && !op_i.req.key_stored,
-          stranger: op_i.req.resp.is && !op_i.req.resp.met,
+          begins: parts && op_i.req.vlen == '0 && !op_i.req.key_stored,
+          more: parts && !op_i.req.last_key && !op_i.req.key_stored,
+          stranger: parts && !op_i.req.resp.met,
           all: op_i.req.resp.all,
           db: op_i.req.db,
+          row: config_pkg::Config.upstream ? row_e'(op_i.req.flags[1:0]) : RwStart,
+          left: config_pkg::Config.upstream ? op_i.req.num[31:0] : '0,
           len: op_i.req.klen
       };
   assign hkey_valid_o = state_q == StHostText && out_free;

@@ -12,6 +12,8 @@ module execute_result
   input  item_t       item_i,
   input  decision_t   decision_i,
   input  room_t       room_i,
+  /// It is a get whose item is not here, but may be another server's.
+  input  logic        misses_i,
   /// Its key is told.
   input  logic        keyed_i,
   /// Context after the last record executed.
@@ -176,8 +178,12 @@ module execute_result
     res_o.head     = olds;
     res_o.tail     = room_i.whole;
     res_o.host_len = op_i.req.host_len;
-    res_o.ctx      = (room_i.skip || room_i.split) && !op_i.req.first ? last_i : ctx;
-    if (room_i.skip) begin
+    res_o.ctx = (room_i.skip || room_i.split || misses_i) && !op_i.req.first ? last_i : ctx;
+    res_o.ctx.resp.all |= misses_i || room_i.missed;
+    res_o.ctx.again = (misses_i && op_i.req.first) || room_i.again;
+    if (misses_i) begin
+      res_o.kind = RsNone;
+    end else if (room_i.skip) begin
       res_o.kind = RsEnd;
     end else if (sum_i.made) begin
       if (!op_i.req.noreply || (meta && !item_i.alive)) begin

@@ -2,6 +2,9 @@
 // ring, and everything behind it in its job, is skipped without effect; the context of the last
 // record executed goes back. A value is split so that its pieces fit.
 //
+// A get that misses what another server may have cuts, too, and is not executed itself: from it on all of the job is for
+// host software. If nothing of the job was executed, nothing goes back but that.
+//
 // A job may not copy for ever either: behind 64 KiB of append and prepend it is cut, too.
 //
 // What a record spends is counted behind it, within two clocks. The next one need not wait for that
@@ -24,6 +27,7 @@ module execute_room
   input  logic        valid_i,
   input  logic        done_i,
   input  logic        sends_i,
+  input  logic        misses_i,
   input  res_e        kind_i,
   input  reply_e      reply_i,
   input  ctx_t        ctx_i,
@@ -81,6 +85,7 @@ module execute_room
   logic [10:0] copied_q, copied;  // lines; 1024: so many or more
   logic cut_q, split_q, low_q, spending_q, skip, cuts;  // low_q: no room for replies
   logic may_skip_q, may_cut_q;
+  logic missed_q, again_q;  // a get of this job missed; it was the first record
   ctx_t last_q;
 
   assign skip = may_skip_q && (cut_q || low_q);
@@ -115,7 +120,9 @@ module execute_room
           whole: !cuts,
           limit: limit,
           piece: piece,
-          copies: copied[10:4] != '0
+          copies: copied[10:4] != '0,
+          missed: missed_q,
+          again: again_q
       };
   assign last_o = last_q;
 
@@ -170,12 +177,16 @@ module execute_room
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      cut_q   <= 1'b0;
-      split_q <= 1'b0;
+      cut_q    <= 1'b0;
+      split_q  <= 1'b0;
+      missed_q <= 1'b0;
+      again_q  <= 1'b0;
     end else if (done_i) begin
       if (op_i.req.op == OpEnd || op_i.req.last) begin
-        cut_q   <= 1'b0;
-        split_q <= 1'b0;
+        cut_q    <= 1'b0;
+        split_q  <= 1'b0;
+        missed_q <= 1'b0;
+        again_q  <= 1'b0;
       end else if (skip) begin
         cut_q <= 1'b1;
       end else begin
@@ -184,11 +195,16 @@ module execute_room
           cut_q   <= 1'b1;
           split_q <= 1'b1;
         end
+        if (misses_i) begin
+          cut_q    <= 1'b1;
+          missed_q <= 1'b1;
+          again_q  <= op_i.req.first;
+        end
         if (ctx_i.mode == MdAbort || (copied[10] && !op_i.req.udp)) cut_q <= 1'b1;
       end
     end
     // That it ends is known last. Before, nobody asks for the last record's.
-    if (valid_i && room_o.settled && !skip && op_i.req.op != OpEnd) last_q <= ctx_i;
+    if (valid_i && room_o.settled && !skip && !misses_i && op_i.req.op != OpEnd) last_q <= ctx_i;
     if (done_i) copied_q <= copied;
   end
 

@@ -146,10 +146,16 @@ pub const VARIANT_FAST_REDIS: u32 = 1 << 2;
 pub const VARIANT_UDP: u32 = 1 << 3;
 /// The card has IPv6 addresses.
 pub const VARIANT_IPV6: u32 = 1 << 4;
+/// Its items can be copies of another server's, see `UPSTREAM`.
+pub const VARIANT_UPSTREAM: u32 = 1 << 5;
 
 /// A write of 1 makes the memory of the index zero, of `INDEX_BASE` and `INDEX_BITS`. Only before
 /// the first `ENABLE`, which waits for it; later a write does nothing.
 pub const INDEX_ZERO: u32 = 0x0D0;
+
+/// The card's items are copies of another server's: what is no plain GET of one that is there is
+/// for host software, see upstream.
+pub const UPSTREAM: u32 = 0x0D4;
 
 /// NH key of the hash. 32 words.
 pub const HASH_NH: u32 = 0x100;

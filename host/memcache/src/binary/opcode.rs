@@ -117,4 +117,6 @@ pub mod port {
     pub const WALK: u8 = 0x3f;
     /// Tells the key's version, see execute_versions.
     pub const VERSION: u8 = 0x3e;
+    /// Tells that an item is stored, with the CAS unique that the request names.
+    pub const FILL: u8 = 0x3d;
 }
