@@ -118,7 +118,7 @@ T = Types("rtl/pkg.f")
 def stand_of(ctx):
     """What the scheduler is told of a context, as conn_pkg's function of that name."""
     resp = ctx.get("resp", {})
-    return {"rx_ptr": ctx["rx_ptr"], "mode": ctx["mode"], "rem": ctx.get("rem", 0),
+    return {"again": ctx.get("again", 0), "rx_ptr": ctx["rx_ptr"], "mode": ctx["mode"], "rem": ctx.get("rem", 0),
             "vain": int(ctx["mode"] == T.MdLine and bool(ctx.get("noreply"))), "cont": ctx.get("cont", 0),
             "copies": ctx.get("copies", 0), "binary": ctx.get("binary", {}).get("is", 0),
             "redis": resp.get("is", 0), "all": resp.get("all", 0), "met": resp.get("met", 0)}

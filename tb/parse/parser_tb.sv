@@ -95,6 +95,7 @@ module parser_tb
     .clk_i,
     .rst_ni,
     .item_max_i,
+    .upstream_i (1'b0),
     .now_i,
     .job_valid_i,
     .job_ready_o,

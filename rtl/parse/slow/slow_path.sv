@@ -132,9 +132,9 @@ module slow_path
   // Pairs of an MSET are stored when the last one is known to be there: all is read a second time then. So is a meta
   // command whose key turns out to be in base64.
   logic again, whole_q, proven, sure_q, broken_q, gives_up, goes_on;
-  // It is to be passed on as it is; what is read turns out to be no plain GET, so it is from where its line begins.
-  logic raw, odd_word, odd_line, odd_length, unplain;
-  assign raw = whole_q && plain_only_q;
+  // It goes to host software from within a line of keys. It is to be passed on as it is; what is read turns out to be no plain GET, so it is from where its line begins.
+  logic resumes_q, raw, odd_word, odd_line, odd_length, unplain;
+  assign raw = whole_q && plain_only_q && !empty;
   always_ff @(posedge clk_i) begin
     begins_q <= rst_ni && (start_i || again || proven);
     fresh_q  <= start_i;
@@ -304,7 +304,7 @@ module slow_path
                     (order_q.action == AcSwallow && !fits_q);
 
   assign reads_keys  = is_get(line.cmd) || line.many;
-  assign get_key     = state_q == ByWord && is_key && reads_keys && !line.bad &&
+  assign get_key     = state_q == ByWord && is_key && reads_keys && !line.bad && !unplain &&
                        !binary.is && (line.exptime_ok || !is_gat(line.cmd));
   // Once a part of the line is out, every key follows as soon as it is complete, so that the job's
   // end has nothing but a broken-off key to take back.
@@ -346,7 +346,7 @@ module slow_path
                                  : !sure_q && (line.words == '0 || is_meta(line.cmd));
   assign keeps     = ((may_again && !ctx.binary.is) || (plain_only_q && !partial_q)) && short &&
                      state_q inside {ByRead, ByWord, BySkip, ByLine, ByDecide, ByAct, ByCut};
-  assign place_o   = place;
+  assign place_o   = raw ? untold_at_q : place;
   assign kept_o    = (whole_q && (state_q inside {ByRead, ByJump, ByPart} || raw)) ?
       untold_at_q.line : keeps ? line_pos.line : place.line;
   // Only keys may go on without end.
@@ -509,6 +509,7 @@ module slow_path
       partial_q <= 1'b1;
     end
     if (begins_q) begin
+      resumes_q  <= !is_new && job_q.visit.whole && ctx.mode == MdKeys;
       skipped_q  <= 1'b0;
       told_q     <= is_text;
       broken_q   <= 1'b0;
@@ -660,7 +661,7 @@ module slow_path
     .part_i      (part),
     .raw_i       (raw),
     .raw_last_i  (last_part),
-    .resumes_i   (job_q.visit.whole && from_q == start_q && ctx.mode == MdKeys),
+    .resumes_i   (resumes_q),
     .place_i     (resp_place),
     .old_i       (old_q),
     .first_i     (first_q),
@@ -671,7 +672,7 @@ module slow_path
     .last_key_i  (eol),
     .line_valid_i(state_q == ByAct),
     .order_i     (order_q),
-    .text_len_i  (ctx.resp.is ? part_len : text[7:0]),
+    .text_len_i  ((ctx.resp.is || raw) ? part_len : text[7:0]),
     .value_i     (state_q inside {ByValue, ByTail}),
     .last_part_i (state_q == ByValue),
     .crlf_i      (good),
