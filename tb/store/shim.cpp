@@ -14,7 +14,7 @@ static VerilatedContext* context;
 static Vstore_tb* top;
 
 #define PORTS(X) \
-  X(now_i) X(nh_key_i) X(mix_key_i) X(enable_i) X(index_bits_i) X(one_way_i) X(log_lines_i) X(item_max_i) X(latency_i) X(jitter_i) X(pause_i) X(tick_i) X(timer_o) X(late_o) X(bad_reads_i) X(bad_writes_i) \
+  X(now_i) X(nh_key_i) X(mix_key_i) X(enable_i) X(index_bits_i) X(one_way_i) X(upstream_i) X(log_lines_i) X(item_max_i) X(latency_i) X(jitter_i) X(pause_i) X(tick_i) X(timer_o) X(late_o) X(bad_reads_i) X(bad_writes_i) \
   X(bad_valid_i) X(bad_conn_i) X(job_over_o) X(job_over_conn_o) \
   X(req_valid_i) X(req_ready_o) X(req_i) X(key_valid_i) X(key_ready_o) X(key_i) \
   X(put_valid_i) X(put_ready_o) X(put_i) X(put_off_valid_o) X(put_off_o) X(putk_valid_i) X(putk_ready_o) X(putk_i) X(putb_valid_i) X(putb_ready_o) X(putb_i) \

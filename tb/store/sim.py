@@ -41,6 +41,7 @@ class Sim:
         self.clock = 0
         self.index_bits_i.set(index_bits)
         self.one_way_i.set(0)
+        self.upstream_i.set(0)
         self.log_lines_i.set(log_lines)
 
     def __getattr__(self, name):

@@ -19,6 +19,7 @@ module store_tb
   input  logic              tick_i,
   input  logic [4:0]        index_bits_i,
   input  logic              one_way_i,
+  input  logic              upstream_i,
   input  logic [25:0]       log_lines_i,
   input  logic [20:0]       item_max_i,
   input  int unsigned       latency_i,
@@ -81,6 +82,7 @@ module store_tb
           log_lines: log_lines_i,
           item_max: item_max_i,
           one_way: one_way_i,
+          upstream: upstream_i,
           nh_key: nh_key_i,
           mix_key: mix_key_i
       };

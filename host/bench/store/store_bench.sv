@@ -88,6 +88,7 @@ module store_bench
           log_lines: log_lines_i,
           item_max: 21'(1 << 20),
           one_way: 1'b0,
+          upstream: 1'b0,
           nh_key: nh_key_i,
           mix_key: mix_key_i
       };
