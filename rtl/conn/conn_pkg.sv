@@ -153,21 +153,22 @@ package conn_pkg;
   /// Event counters of the way in (rtl/parse/ingress.sv).
   // begin ingress_count_e: Made by spec/gen.py from spec/card.rdl: `make spec`.
   typedef enum logic [3:0] {
-    IngressCountJobs,       // visits to a TCP connection
-    IngressCountUdpJobs,    // datagrams taken
+    IngressCountJobs,          // visits to a TCP connection
+    IngressCountUdpJobs,       // datagrams taken
     IngressCountUdpBad,  // datagrams ignored: no room for frame header and request, or no request
-    IngressCountLines,      // request lines finished
-    IngressCountErrors,     // of these: answered with an error without reaching the store
-    IngressCountRollbacks,  // lines put back until more of them has come
-    IngressCountSetBytes,   // beats of item data handed to the log
-    IngressCountHost,       // lines left to host software
-    IngressCountCloses,     // connections closed by `quit`, bad lines or after the peer's FIN
-    IngressCountWaitRoom,   // clocks in which requests waited for the store
-    IngressCountWaitBytes,  // clocks in which a job waited for its bytes
-    IngressCountBadReads,   // reads of receive rings that memory refused; the connection is reset
-    IngressCountBadWrites   // writes to rings that memory refused; the connection is reset
+    IngressCountLines,         // request lines finished
+    IngressCountErrors,        // of these: answered with an error without reaching the store
+    IngressCountRollbacks,     // lines put back until more of them has come
+    IngressCountSetBytes,      // beats of item data handed to the log
+    IngressCountHost,          // lines left to host software
+    IngressCountCloses,        // connections closed by `quit`, bad lines or after the peer's FIN
+    IngressCountWaitRoom,      // clocks in which requests waited for the store
+    IngressCountWaitBytes,     // clocks in which a job waited for its bytes
+    IngressCountBadReads,  // reads of receive rings that memory refused; the connection is reset
+    IngressCountBadWrites,     // writes to rings that memory refused; the connection is reset
+    IngressCountLostDatagrams  // datagrams for host software that found no room, see `UPSTREAM`
   } ingress_count_e;
-  localparam int unsigned IngressCounts = 13;
+  localparam int unsigned IngressCounts = 14;
   // end ingress_count_e
 
 endpackage

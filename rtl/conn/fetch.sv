@@ -55,6 +55,10 @@ module fetch
   output logic   dgram_ready_o,
   input  dgram_t dgram_i,
   input  beat_t  dgram_beat_i,
+  /// Those that become jobs, as they are taken.
+  output logic   taken_o,
+  output dgram_t taken_dgram_o,
+  output beat_t  taken_beat_o,
   /// Whom the UDP jobs answer.
   output logic   uctx_valid_o,
   input  logic   uctx_ready_i,
@@ -360,6 +364,9 @@ module fetch
   assign bad_valid_o = bad_q;
   assign bad_conn_o  = bad_conn_q;
 
+  assign taken_o       = pick_udp && in_ready;
+  assign taken_dgram_o = wire_.dgram;
+  assign taken_beat_o  = wire_.beat;
   assign udp_o     = beginning && pick_udp && in_ready;
   assign udp_bad_o = beginning && ignore;
   assign wait_o    = state_q inside {StFree, StTcp} && wait_valid && !wait_out.empty &&

@@ -62,11 +62,17 @@ module ingress
   input  conn_t   job_over_conn_i,
   /// Pulse, to be counted: memory refused a write to a ring.
   input  logic    wr_bad_i,
+  /// Likewise: a datagram for host software found no room.
+  input  logic    lost_i,
   /// UDP datagrams, memcached's frame header included; meta data stands beside every beat.
   input  logic    dgram_valid_i,
   output logic    dgram_ready_o,
   input  dgram_t  dgram_i,
   input  beat_t   dgram_beat_i,
+  /// Those that become jobs, as they are taken.
+  output logic    taken_o,
+  output dgram_t  taken_dgram_o,
+  output beat_t   taken_beat_o,
   /// Whom UDP jobs answer, one a job.
   output logic    uctx_valid_o,
   input  logic    uctx_ready_i,
@@ -198,6 +204,9 @@ module ingress
     .dgram_ready_o,
     .dgram_i,
     .dgram_beat_i,
+    .taken_o,
+    .taken_dgram_o,
+    .taken_beat_o,
     .uctx_valid_o,
     .uctx_ready_i,
     .uctx_o,
@@ -266,6 +275,7 @@ module ingress
     count_o[IngressCountWaitBytes] = wait_bytes;
     count_o[IngressCountBadReads]  = bad_read;
     count_o[IngressCountBadWrites] = wr_bad_i;
+    count_o[IngressCountLostDatagrams] = lost_i;
   end
 
   assign idle_o = scheduler_idle && fetch_idle && parser_idle;

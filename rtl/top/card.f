@@ -7,5 +7,6 @@
 -f rtl/store/store.f
 -f rtl/reply/egress.f
 rtl/host/csr.sv
+rtl/host/dgram_queue.sv
 -f rtl/host/request_port.f
 rtl/top/card.sv

@@ -469,8 +469,8 @@ module card
   logic [9:0] host_rd_line, host_wr_line;
   line_t host_line;
   logic egress_wr_valid, egress_wr_host;
-  axis_t exc_in, exc_out;
-  logic exc_in_valid, exc_in_ready, exc_out_valid, exc_out_ready;
+  axis_t exc_in, exc_out, host_out;
+  logic exc_in_valid, exc_in_ready, exc_out_valid, exc_out_ready, host_out_valid, host_out_ready;
   assign ring_wr_valid[1] = egress_wr_valid && !egress_wr_host;
 
   logic port_ev_valid, port_ev_ready, port_closed, port_app_valid, mux_idle;
@@ -492,9 +492,9 @@ module card
     .in_valid_o     (exc_in_valid),
     .in_ready_i     (exc_in_ready),
     .in_o           (exc_in),
-    .out_valid_i    (exc_out_valid),
-    .out_ready_o    (exc_out_ready),
-    .out_i          (exc_out),
+    .out_valid_i    (host_out_valid),
+    .out_ready_o    (host_out_ready),
+    .out_i          (host_out),
     .ev_valid_o     (port_ev_valid),
     .ev_ready_i     (port_ev_ready),
     .ev_o           (port_ev),
@@ -552,6 +552,9 @@ module card
   off_t put_off;
   done_t done;
   hpiece_t hpiece;
+  logic taken, dgrams_idle, dgram_lost;
+  dgram_t taken_dgram;
+  beat_t taken_beat;
 
   ingress #(
     .Conns(Conns)
@@ -594,10 +597,14 @@ module card
     .job_over_i    (job_over),
     .job_over_conn_i(job_over_conn),
     .wr_bad_i      (|wr_bad[5:4]),
+    .lost_i        (dgram_lost),
     .dgram_valid_i (dgram_valid),
     .dgram_ready_o (dgram_ready),
     .dgram_i       (dgram),
     .dgram_beat_i  (dgram_beat),
+    .taken_o       (taken),
+    .taken_dgram_o (taken_dgram),
+    .taken_beat_o  (taken_beat),
     .uctx_valid_o  (uctx_valid),
     .uctx_ready_i  (uctx_ready),
     .uctx_o        (uctx),
@@ -760,13 +767,40 @@ module card
     .timer_o        (egress_timer)
   );
 
+  // ---------------------------------------------------------------- datagrams that gates have not answered
+  if (config_pkg::Config.upstream && config_pkg::Config.udp) begin : gen_dgrams
+    dgram_queue u_dgrams (
+      .clk_i,
+      .rst_ni(rst_n.host),
+      .enable_i      (upstream),
+      .s_valid_i     (taken),
+      .s_dgram_i     (taken_dgram),
+      .s_beat_i      (taken_beat),
+      .over_i        (res_valid && res_ready && res.last && res.udp),
+      .over_ctx_i    (res.ctx),
+      .s_axis_valid_i(exc_out_valid),
+      .s_axis_ready_o(exc_out_ready),
+      .s_axis_i      (exc_out),
+      .m_axis_valid_o(host_out_valid),
+      .m_axis_ready_i(host_out_ready),
+      .m_axis_o      (host_out),
+      .lost_o        (dgram_lost),
+      .idle_o        (dgrams_idle)
+    );
+  end else begin : gen_no_dgrams
+    assign host_out_valid = exc_out_valid;
+    assign exc_out_ready  = host_out_ready;
+    assign host_out       = exc_out;
+    assign {dgrams_idle, dgram_lost} = 2'b10;
+  end
+
   // ---------------------------------------------------------------- idle
   // Registered, and only after a run of idle clocks, so that a word between two folders that is in
   // neither one's flag is never missed.
   logic [3:0] quiet_q;
   logic all_idle;
   assign all_idle = net_idle && tcp_idle && ingress_idle && store_idle && egress_idle &&
-      &ring_idle && host_idle && mux_idle && !csr_busy && !zero_busy && !tick_i &&
+      &ring_idle && host_idle && dgrams_idle && mux_idle && !csr_busy && !zero_busy && !tick_i &&
       !s_axis_rx_tvalid && !s_axis_host_tvalid && !s_axis_exc_tvalid;
   always_ff @(posedge clk_i) begin
     if (!rst_n.host || !all_idle) quiet_q <= '0;

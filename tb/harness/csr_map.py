@@ -149,6 +149,7 @@ COUNTERS = {
         "IngressCountWaitBytes": 0x328,
         "IngressCountBadReads": 0x32c,
         "IngressCountBadWrites": 0x330,
+        "IngressCountLostDatagrams": 0x334,
     },
     "egress": {
         "EgressCountJobs": 0x338,

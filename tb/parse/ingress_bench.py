@@ -111,7 +111,7 @@ class Bench:
         dut.rx_base_i.value = RX_BASE
         dut.hold_i.value = dut.host_rd_ready_i.value = dut.host_line_valid_i.value = 0
         dut.guard_i.value = dut.pause_i.value = dut.late_i.value = dut.udp_end_i.value = 0
-        dut.upstream_i.value = 0
+        dut.upstream_i.value = dut.lost_i.value = 0
         every_clock(dut, self.memory())
         every_clock(dut, self.host_ring())
         every_clock(dut, self.log())

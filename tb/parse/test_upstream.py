@@ -6,6 +6,7 @@ import cocotb
 
 from harness.clock import every_clock, start
 from harness.models import run
+from harness.streams import to_beats
 from harness.structs import T
 from parse.binary_model import packet
 from parse.ingress_bench import ITEM_MAX, Bench, Conn, check, mod32, name, settle
@@ -121,9 +122,12 @@ class Upstream(Bench):
     def record(self, rec):
         op = name(rec["op"], T.op_e)
         key = self.take_key(rec) if self.has_key(rec) else None
+        if rec["udp"]:
+            self.of_datagram(rec, op, key)
+            return
         conn = self.conns[rec["conn"]]
         first = self.job is None
-        assert rec["first"] == first and not rec["udp"]
+        assert rec["first"] == first
         if first:
             self.job = {"cut": False, "ctx": None, "missed": False, "again": False}
         job = self.job
@@ -176,6 +180,29 @@ class Upstream(Bench):
         if op == "OpGet":
             conn.tx += random.randrange(200)
             job["cut"] = random.random() < self.cut
+
+
+    def of_datagram(self, rec, op, key):
+        """As dgram_queue, which gets what the store leaves of a job's context."""
+        if self.job is None:
+            assert rec["first"]
+            self.job = {"at": 0, "missed": False}
+            self.udp_ops[-1].append(("begin",))
+        at, job = rec["rx_ptr"], self.job
+        if op == "OpEnd":
+            misses = job["missed"] or rec["resp"]["all"]
+            self.udp_ops[-1].append(("rest", job["at"]) if job["missed"] else ("rest", at) if misses else ("end",))
+            self.udp_ops.append([])
+            self.udp_ends += 1
+            self.job = None
+        elif op == "OpGet" and not job["missed"]:
+            if key not in HERE:
+                job["missed"] = True
+            else:
+                self.udp_ops[-1].append(("get", key))
+                job["at"] = at
+        elif not job["missed"]:
+            assert op == "OpReply" and rec["reply"] == T.RpEnd, op
 
 
 async def streams(dut, datas, sizes, **options):
@@ -245,6 +272,38 @@ async def others_wait_for_nobody(dut):
     bench.pieces.put(held[0])
     await settle(dut, bench)
     assert waits.closed
+
+
+@cocotb.test(skip=not T.Config.udp)
+async def datagrams(dut):
+    """Of a datagram gates answer plain GETs in front of the first one of something that is not here; where host software
+    goes on is known, also if it is cut."""
+    await start(dut)
+    bench, wants = Upstream(dut), []
+    for i in range(300):
+        commands = [random.choice((a_text, a_binary))() for _ in range(random.choice((1, 1, 2, 4)))]
+        commands = [one for one in commands if len(one[0]) < 700]
+        if not commands or len({one[0][:1] == b"\x80" for one in commands}) > 1 or commands[0][0][:4] in (b"VALU",):
+            continue
+        stream = Stream(commands)
+        data = stream.data[: random.choice((len(stream.data), len(stream.data), random.randrange(1, len(stream.data) + 1)))]
+        at, want = 0, [("begin",)]
+        # A line of keys counts when all of it is there.
+        while (one := stream.keys.get(at)) and min(end for end in stream.ends if end > at) <= len(data) and one[0] in HERE:
+            want.append(("get", one[0]))
+            at = one[1]
+        wants.append((want, at, data))
+        frame = i.to_bytes(2, "big") + b"\0\0\0\1\0\0" + data
+        for beat in to_beats(frame):
+            bench.dgrams.put({"": {"peer": {"ip": 1, "port": 2}, "len": len(frame)}, "beat": beat})
+    await settle(dut, bench)
+    rests = 0
+    for got, (want, at, data) in zip(bench.udp_ops, wants):
+        assert got[:-1] == want, data
+        # Behind the last key gates may say END.
+        assert got[-1] == ("end",) if at == len(data) else got[-1] == ("rest", at), (data, at)
+        rests += at < len(data)
+    assert len(bench.udp_ops) == len(wants) + 1 and 50 < rests < len(wants) - 50
 
 
 def test_upstream():

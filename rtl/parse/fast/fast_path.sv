@@ -105,7 +105,7 @@ module fast_path
     placed.plain      = job_i.udp ||
         (!job_i.visit.host && !job_i.ctx.cont && job_i.ctx.mode == MdLine && !job_i.visit.whole);
     placed.again      = job_i.udp || job_i.visit.len != 14'(JobBytes);
-    placed.plain_only = upstream_i && !job_i.udp && job_i.visit.conn != HostConn;
+    placed.plain_only = upstream_i && (job_i.udp || job_i.visit.conn != HostConn);
     low    = 7'(lane) + 7'(job_i.visit.len[5:0]);
     next_line = (job_i.visit.len == '0) ? next_line_q + 8'd1 :
         (next_line_q + job_i.visit.len[13:6]) + ((low > 7'd64) ? 8'd2 : (low != '0) ? 8'd1 : 8'd0);

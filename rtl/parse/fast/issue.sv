@@ -198,6 +198,8 @@ module issue
     out_o.rec.req.reply    = RpNone;
     out_o.rec.req.mode     = MdLine;
     out_o.rec.req.rem      = walk_q.rem;
+    // Of a datagram nothing more comes: see dgram_queue.
+    if (job_q.udp && walk_q.rem != '0) out_o.rec.req.resp.all = 1'b1;
     if (walk_q.kind == WkRequest) begin
       out_o.rec.req.op       = cand_q.op;
       out_o.rec.req.ctx_op   = cand_q.op;

@@ -137,7 +137,8 @@ module byte_leave
       end
       // If it goes on: host software is asked whether it may.
       ByCut:   leaves_o = '{pos: job_i.visit.len, mode: MdHost, rem: 32'(!raw_i), noreply: 1'b0};
-      ByEnd:   leaves_o = end_i;
+      // A datagram's rest host software has already.
+      ByEnd:   if (!(raw_i && job_i.udp)) leaves_o = end_i;
       default: ;
     endcase
   end

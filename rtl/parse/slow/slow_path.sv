@@ -83,7 +83,7 @@ module slow_path
   logic plain_only_q;  // see upstream_i
   always_ff @(posedge clk_i) begin
     if (state_q == ByIdle) begin
-      plain_only_q <= upstream_i && !job_i.udp && job_i.visit.conn != HostConn;
+      plain_only_q <= upstream_i && (job_i.udp || job_i.visit.conn != HostConn);
       job_q   <= job_i;
       start_q <= job_start_i;
       stop_q  <= job_stop_i;
@@ -363,7 +363,7 @@ module slow_path
   assign odd_word    = state_q == ByWord && is_key && !binary.is && !plain_cmd;
   assign odd_line    = state_q == ByAct && !plain_order;
   assign odd_length  = (reads && last_short) ||
-      (state_q == ByCut && settled_q && !binary.is && so_far_q > 14'(LineMax));
+      (state_q == ByCut && settled_q && (job_q.udp ? so_far_q != '0 : !binary.is && so_far_q > 14'(LineMax)));
   assign unplain     = plain_only_q && !whole_q && !partial_q && !value_q && !discard_q &&
       (odd_word || odd_line || odd_length);
   assign long_pair = skip_pairs && (pair_far_q || pair_long_q);
@@ -468,7 +468,7 @@ module slow_path
       unique case (state_q)
         ByIdle:
         if (begins_q) begin
-          state_q <= empty ? ByEmpty : raw ? ByPart :
+          state_q <= empty ? ByEmpty : raw ? (job_q.udp ? ByEnd : ByPart) :
                      (!is_new && ctx.mode inside {MdValue, MdSwallow}) ? ByLine : ByRead;
         end
         ByEmpty: if (room_i) state_q <= ByEnd;

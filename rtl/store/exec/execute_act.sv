@@ -185,6 +185,7 @@ module execute_act
     .rst_ni,
     .go_i,
     .check_i,
+    .upstream_i,
     .op_i,
     .item_i,
     .valid_i,
@@ -256,8 +257,8 @@ module execute_act
   always_ff @(posedge clk_i) begin
     if (go_i) begin
       plain_q     <= !check_i.found.lookup && !(check_i.req.op inside {OpHost, OpWalk, OpVersion});
-      copy_q      <= upstream_i && check_i.req.op == OpGet && !check_i.req.udp &&
-          check_i.req.conn != HostConn;
+      copy_q      <= upstream_i && check_i.req.op == OpGet &&
+          (check_i.req.udp || check_i.req.conn != HostConn);
       meta_q      <= check_i.req.meta.is;
       plain_get_q <= check_i.req.op == OpGet && !check_i.req.meta.vivifies &&
           !check_i.req.meta.recaches;

@@ -21,6 +21,7 @@ module execute_room
   /// The request in check goes into act.
   input  logic        go_i,
   input  op_t         check_i,
+  input  logic        upstream_i,
   /// The request in act, if there is one, and its item. It ends, sending a value and saying this, in this context.
   input  op_t         op_i,
   input  item_t       item_i,
@@ -88,7 +89,7 @@ module execute_room
   logic missed_q, again_q;  // a get of this job missed; it was the first record
   ctx_t last_q;
 
-  assign skip = may_skip_q && (cut_q || low_q);
+  assign skip = may_skip_q && (cut_q || (low_q && !op_i.req.udp));
   always_comb begin
     spent = '0;
     unique case (kind_q)
@@ -128,7 +129,8 @@ module execute_room
 
   always_ff @(posedge clk_i) begin
     if (go_i) begin
-      may_skip_q     <= !check_i.req.udp && !check_i.req.first && check_i.req.op != OpEnd;
+      may_skip_q     <= !(check_i.req.udp && !upstream_i) && !check_i.req.first &&
+          check_i.req.op != OpEnd;
       // It tells no value, or the rest of one that is short.
       brief_q        <= (check_i.req.op == OpCont) ? left_cont[20:9] == '0 :
           !(check_i.req.op == OpGet || (check_i.req.resp.is && check_i.req.resp.form == RfBulk));

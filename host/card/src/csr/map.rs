@@ -240,6 +240,7 @@ pub static COUNTERS: &[Counter] = &[
     Counter { name: "IngressWaitBytes", addr: 0x328, what: "clocks in which a job waited for its bytes" },
     Counter { name: "IngressBadReads", addr: 0x32c, what: "reads of receive rings that memory refused; the connection is reset" },
     Counter { name: "IngressBadWrites", addr: 0x330, what: "writes to rings that memory refused; the connection is reset" },
+    Counter { name: "IngressLostDatagrams", addr: 0x334, what: "datagrams for host software that found no room, see `UPSTREAM`" },
     Counter { name: "EgressJobs", addr: 0x338, what: "jobs begun" },
     Counter { name: "EgressValues", addr: 0x33c, what: "VALUE lines begun" },
     Counter { name: "EgressReplies", addr: 0x340, what: "fixed replies" },
