@@ -20,13 +20,13 @@ module dgram_queue
 ) (
   input  logic  clk_i,
   input  logic  rst_ni,
-  /// Datagrams are kept.
+  /// Datagrams are kept: from before the first one on, or never.
   input  logic  enable_i,
   /// Datagrams that are jobs, frame header included; their beats are not waited for.
   input  logic  s_valid_i,
   input  dgram_t s_dgram_i,
   input  beat_t s_beat_i,
-  /// For each, in order: its job is over, and leaves this context, which is the place from which on gates have not
+  /// For each, in order, 4 clocks or more behind its last beat: its job is over, and leaves this context, which is the place from which on gates have not
   /// answered it, if `all` says that there is one.
   input  logic  over_i,
   input  ctx_t  over_ctx_i,
@@ -131,7 +131,7 @@ module dgram_queue
   ) u_ends (
     .clk_i,
     .rst_ni,
-    .s_valid_i(over_i && pending_valid && pending_kept),
+    .s_valid_i(over_i && pending_kept && pending_valid),
     .s_ready_o(unused_ends_room),
     .s_data_i (end_in),
     .m_valid_o(end_valid),
@@ -198,8 +198,9 @@ module dgram_queue
 
   assign idle_o = beats_empty && heads_level == '0 && jobs_level == '0 && !lost_o;
 
+  `ASSERT(OverKnown, !(enable_i && over_i) || pending_valid)
   `ASSERT(HeadsRoom, !kept || unused_heads_room)
   `ASSERT(JobsRoom, !(takes && s_beat_i.last) || unused_jobs_room)
-  `ASSERT(EndsRoom, !(over_i && pending_valid && pending_kept) || unused_ends_room)
+  `ASSERT(EndsRoom, !(over_i && pending_kept && pending_valid) || unused_ends_room)
 
 endmodule
