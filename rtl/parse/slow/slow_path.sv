@@ -353,6 +353,18 @@ module slow_path
   assign again     = (odd && !partial_q && short) || unplain ||
                      (ctx.resp.is && reads && last_short && !whole_q && !line.many) ||
                      (state_q == BySkip && (skip_long_q || long_pair));
+  assign long_pair = skip_pairs && (pair_far_q || pair_long_q);
+  assign proven    = (state_q == BySkip && skip_pairs && left == '0 && skip_fits && !again) ||
+                     (coded && !sure_q && short);
+  // How much of the line there is takes a clock.
+  logic settled_q;
+  logic [13:0] line_at_q, word_at_q, so_far_q;
+  always_ff @(posedge clk_i) begin
+    settled_q <= state_q == ByCut && !text_moves_i;
+    line_at_q <= line_pos - start_q;
+    word_at_q <= (any ? word_pos : place) - start_q;
+    so_far_q  <= stop_q - line_pos;
+  end
   // A word that is a key says it in text and Redis' protocol, else the whole line does. The line is kept up to KeepMax
   // bytes, of which it is not waited for more than LineMax.
   logic plain_cmd, plain_order;
@@ -366,18 +378,6 @@ module slow_path
       (state_q == ByCut && settled_q && (job_q.udp ? so_far_q != '0 : !binary.is && so_far_q > 14'(LineMax)));
   assign unplain     = plain_only_q && !whole_q && !partial_q && !value_q && !discard_q &&
       (odd_word || odd_line || odd_length);
-  assign long_pair = skip_pairs && (pair_far_q || pair_long_q);
-  assign proven    = (state_q == BySkip && skip_pairs && left == '0 && skip_fits && !again) ||
-                     (coded && !sure_q && short);
-  // How much of the line there is takes a clock.
-  logic settled_q;
-  logic [13:0] line_at_q, word_at_q, so_far_q;
-  always_ff @(posedge clk_i) begin
-    settled_q <= state_q == ByCut && !text_moves_i;
-    line_at_q <= line_pos - start_q;
-    word_at_q <= (any ? word_pos : place) - start_q;
-    so_far_q  <= stop_q - line_pos;
-  end
   assign gives_up  = ctx.resp.is && broken_q;
   assign goes_on   = (ctx.resp.is || raw) && whole_q && state_q == ByCut && settled_q &&
       (is_text || so_far_q == 14'(JobBytes) || (ctx.resp.all && big) || raw);
