@@ -123,15 +123,16 @@ module dgram_queue
   assign end_in.at       = over_ctx_i.again ? '0 : over_ctx_i.rx_ptr[15:0];
   assign end_in.row      = (over_ctx_i.again || over_ctx_i.mode != MdKeys) ? RwStart :
       over_ctx_i.cas_out ? RwGets : RwGet;
-  logic end_valid, unused_ends_room;
+  logic end_valid, ends, unused_ends_room;
   logic [$clog2(Dgrams+1)-1:0] unused_ends;
+  assign ends = over_i && pending_kept && pending_valid;
   lib_fifo #(
     .T    (end_t),
     .Depth(Dgrams)
   ) u_ends (
     .clk_i,
     .rst_ni,
-    .s_valid_i(over_i && pending_kept && pending_valid),
+    .s_valid_i(ends),
     .s_ready_o(unused_ends_room),
     .s_data_i (end_in),
     .m_valid_o(end_valid),
@@ -201,6 +202,6 @@ module dgram_queue
   `ASSERT(OverKnown, !(enable_i && over_i) || pending_valid)
   `ASSERT(HeadsRoom, !kept || unused_heads_room)
   `ASSERT(JobsRoom, !(takes && s_beat_i.last) || unused_jobs_room)
-  `ASSERT(EndsRoom, !(over_i && pending_kept && pending_valid) || unused_ends_room)
+  `ASSERT(EndsRoom, !ends || unused_ends_room)
 
 endmodule

@@ -13,7 +13,7 @@ from parse.ingress_bench import ITEM_MAX, Bench, Conn, check, mod32, name, settl
 
 JOB = 8192
 #: What is here.
-HERE = [b"here%d" % n for n in range(8)] + [b"h" * 250]
+HERE = [b"h", *(b"here%d" % n for n in range(8)), b"h" * 250]
 AWAY = [b"away%d" % n for n in range(4)] + [b"a" * 250]
 START, GET, GETS, MGET = range(4)
 
@@ -76,7 +76,7 @@ def a_text():
     return random.choice((
         b"set %s 0 0 %d\r\n%s\r\n" % (key, len(value), value), b"cas %s 0 0 %d 7\r\n%s\r\n" % (key, len(value), value),
         b"ms %s %d\r\n%s\r\n" % (key, len(value), value), b"incr %s 1\r\n" % key, b"delete %s noreply\r\n" % key,
-        b"gat 100 %s\r\n" % key, b"gat 100 %s %s\r\n" % (key, key), b"touch %s 1\r\n" % key, b"mg %s v t\r\n" % key,
+        b"gat 100 %s\r\n" % key, b"gat 100 %s %s\r\n" % (key, key), b"gat 100" + b" h" * 600 + b"\r\n", b"touch %s 1\r\n" % key, b"mg %s v t\r\n" % key,
         b"mg %s v T30\r\n" % key, b"mg %s N30 v\r\n" % key, b"mg aGVyZTE= b v\r\n", b"md %s\r\n" % key, b"ma %s\r\n" % key,
         b"flush_all\r\n", b"version\r\n", b"\r\n", b"bogus here1\r\n", b"get\r\n", b"get " + b"x" * 251 + b"\r\n",
         b"get here1 " + b"x" * 300 + b"\r\n",
@@ -96,12 +96,13 @@ def a_binary():
 def a_resp():
     key, value = a_key(), a_value()
     if random.random() < .5:
-        return (one := resp(random.choice((b"GET", b"get")), key)), [(key, 0, len(one), START, 0)]
+        # Without an option a GETEX is a GET.
+        return (one := resp(random.choice((b"GET", b"get", b"GETEX")), key)), [(key, 0, len(one), START, 0)]
     if random.random() < .5:
         return mget([a_key() for _ in range(random.choice((1, 2, 5, 120)))])
     return random.choice((
         resp(b"SET", key, value), resp(b"SET", key, value, b"EX", b"100"), resp(b"DEL", key, key), resp(b"EXISTS", key), resp(b"TTL", key),
-        resp(b"EXISTS", *[key] * 400), resp(b"GETEX", key), resp(b"GETDEL", key), resp(b"MSET", key, value, key, value),
+        resp(b"EXISTS", *[key] * 400), resp(b"GETEX", key, b"EX", b"100"), resp(b"GETEX", key, b"PERSIST"), resp(b"GETDEL", key), resp(b"MSET", key, value, key, value),
         resp(b"STRLEN", key), resp(b"PING"), b"PING\r\n", b"SET here1 x\r\n", resp(b"LPUSH", key, *[b"x"] * 300), resp(b"SELECT", b"1"),
         resp(b"INCR", key), b"\r\n", resp(b"GET", key, key), resp(b"GET", b"k" * 251))), []
 
@@ -229,6 +230,21 @@ async def cut_anywhere(dut):
 
 
 @cocotb.test()
+async def one_by_one(dut):
+    """What comes alone, and is no plain GET of what is here, is host software's; each other one is for gates."""
+    datas = [of(kind, 150) for kind in (a_text, a_binary, a_resp)]
+    await start(dut)
+    bench = Upstream(dut, pause=0, cut=0, wait=(400,))
+    for number, (commands, redis) in enumerate(datas):
+        sizes = iter([len(command) for command, _ in commands])
+        bench.open(number, Stream(commands), redis, lambda sizes=sizes: next(sizes, JOB))
+    await settle(dut, bench, quiet=1000)
+    for conn, (commands, _) in zip(bench.conns.values(), datas):
+        assert conn.at == len(conn.data)
+        assert conn.gates > 30 and conn.host_bytes > 1000
+
+
+@cocotb.test()
 async def in_large_pieces(dut):
     """Jobs of many commands."""
     conns = await streams(dut, [of(kind, 120) for kind in (a_text, a_binary, a_resp) * 2], lambda: random.randrange(500, 20000), pause=0,
@@ -241,6 +257,9 @@ async def in_large_pieces(dut):
 async def hits_are_for_gates_alone(dut, pieces):
     """Of plain GETs of what is here host software gets nothing, be they cut anywhere."""
     def a_hit():
+        if random.random() < .3:
+            line = b"mg %s%s\r\n" % (key := random.choice(HERE), random.choice((b"", b" v", b" s v f c q k Oabc")))
+            return line, [(key, 0, len(line), START, 0)]
         return text_get(random.choices(HERE, k=random.randrange(1, 8)), random.choice((b"get", b"gets")))
 
     def a_binary_hit():

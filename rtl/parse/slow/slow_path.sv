@@ -347,8 +347,8 @@ module slow_path
   assign keeps     = ((may_again && !ctx.binary.is) || (plain_only_q && !partial_q)) && short &&
                      state_q inside {ByRead, ByWord, BySkip, ByLine, ByDecide, ByAct, ByCut};
   assign place_o   = raw ? untold_at_q : place;
-  assign kept_o    = (whole_q && (state_q inside {ByRead, ByJump, ByPart} || raw)) ?
-      untold_at_q.line : keeps ? line_pos.line : place.line;
+  assign kept_o    = (whole_q && (state_q inside {ByRead, ByJump, ByPart} || raw)) ? untold_at_q.line :
+      keeps ? line_pos.line : place.line;
   // Only keys may go on without end.
   assign again     = (odd && !partial_q && short) || unplain ||
                      (ctx.resp.is && reads && last_short && !whole_q && !line.many) ||
@@ -369,9 +369,11 @@ module slow_path
   // bytes, of which it is not waited for more than LineMax.
   logic plain_cmd, plain_order;
   assign plain_cmd   = ctx.resp.is ? line.cmd == CmdGet && resp.form == RfBulk
-                                   : line.cmd inside {CmdGet, CmdGets};
+                                   : line.cmd inside {CmdGet, CmdGets, CmdMetaGet};
   assign plain_order = (order_q.action == AcEndOfGet || order_q.op == OpGet) && plain_cmd &&
-      (order_q.action inside {AcEndOfGet, AcOp} || order_q.reply == RpEnd) && !line.wrong;
+      (order_q.action inside {AcEndOfGet, AcOp} || order_q.reply == RpEnd) && !line.wrong &&
+      !(line_q.meta.coded || line_q.meta.vivifies || line_q.meta.recaches || line_q.touch ||
+        shows(line_q.meta.show, ShTime));
   assign odd_word    = state_q == ByWord && is_key && !binary.is && !plain_cmd;
   assign odd_line    = state_q == ByAct && !plain_order;
   assign odd_length  = (reads && last_short) ||
