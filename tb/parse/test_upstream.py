@@ -71,8 +71,9 @@ def a_text():
     if random.random() < .6:
         return text_get([a_key() for _ in range(random.choice((1, 1, 1, 2, 5)))], random.choice((b"get", b"gets")))
     if random.random() < .3:
-        flags = random.choice((b"", b" v", b" v k O1", b" s v f c q"))
-        return (line := b"mg " + key + flags + b"\r\n"), [(key, 0, len(line), START, 0)]
+        flags = random.choice((b"", b" v", b" v k O1", b" s v f c q", b" t", b" v f t", b" s T30 v"))
+        plain = b"t" not in flags.lower()
+        return (line := b"mg " + key + flags + b"\r\n"), [(key, 0, len(line), START, 0)] * plain
     return random.choice((
         b"set %s 0 0 %d\r\n%s\r\n" % (key, len(value), value), b"cas %s 0 0 %d 7\r\n%s\r\n" % (key, len(value), value),
         b"ms %s %d\r\n%s\r\n" % (key, len(value), value), b"incr %s 1\r\n" % key, b"delete %s noreply\r\n" % key,
