@@ -144,6 +144,7 @@ module ingress
     .hold_i,
     .guard_i,
     .pause_i,
+    .upstream_i,
     .late_i,
     .udp_begin_i(udp),
     .udp_end_i,
