@@ -216,6 +216,7 @@ module execute_fv
     .now_i,
     .index_bits_i        (IndexBits),
     .one_way_i           (1'b0),
+    .upstream_i          (1'b0),
     .item_max_i          (21'd1048576),
     .range_i             (range_q),
     .tell_i              (tell_q),
