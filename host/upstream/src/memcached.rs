@@ -17,8 +17,8 @@ use crate::batch::{Batch, Effect, Mark, Want};
 /// What the host asks behind a batch.
 pub const TEXT_MARK: &[u8] = b"mn\r\n";
 const NO_WATCH: &[u8] = b"CLIENT_ERROR watch does not pass through the cache\r\n";
-/// Nothing is stored in it.
-const STORE_BYTES: usize = 1 << 20;
+/// Nothing is stored in it, so it is not resident.
+const STORE_BYTES: usize = 8 << 20;
 /// A command with more keys counts as one on all.
 pub const MAX_KEYS: usize = 1024;
 
