@@ -250,6 +250,16 @@ impl<N: Net> Upstream<N> {
         self.clients.get(&tag).is_some_and(|client| client.rowed)
     }
 
+    /// Whether a command of a connection may wait at the server for long.
+    pub fn blocks(&self, tag: Tag) -> bool {
+        self.clients.get(&tag).is_some_and(|client| client.blocks)
+    }
+
+    /// What the server speaks.
+    pub fn protocol(&self) -> Protocol {
+        self.server.protocol
+    }
+
     /// Clients that may be gone, and whether they had an answer: whoever knows tells by [`gone`](Upstream::gone).
     pub fn silent(&self, now: Instant) -> Vec<(Tag, bool)> {
         let silent = |client: &Client| {
