@@ -43,6 +43,8 @@ pub struct Request<'a> {
     pub all: bool,
     /// The database that the connection is in.
     pub db: u8,
+    /// What its first bytes go on with, and how much of that is left: before another server alone.
+    pub goes_on: (u8, u32),
     /// The card's clock when it came.
     pub came: u64,
 }
@@ -71,6 +73,7 @@ impl Request<'_> {
             begins: head[5] & 16 != 0,
             all: head[5] & 32 != 0,
             db: head[6] & 15,
+            goes_on: (head[7] & 3, u32::from_le_bytes(head[8..12].try_into().ok()?)),
             came: 0,
         })
     }
@@ -120,15 +123,9 @@ impl Answers {
         let most = if answer.is_some() { FIRST_PIECE } else { MAX_PIECE };
         let mut rest = answer.map_or(rest, new);
         let end = rest.text.len().min(rest.at + most);
-        let piece = &rest.text[rest.at..end];
-        let mut packet = vec![0; BEAT];
-        packet[..4].copy_from_slice(&tag);
-        packet[4..6].copy_from_slice(&(piece.len() as u16).to_le_bytes());
-        packet[6] = (context.resp3 as u8 * RESP3) | (context.all as u8 * ALL);
-        packet[7] = context.db;
-        packet.extend(piece);
-        if end == rest.text.len() {
-            packet[6] |= if rest.closes { FINAL | CLOSE } else { FINAL };
+        let last = end == rest.text.len();
+        let packet = piece(tag, context, &rest.text[rest.at..end], last, rest.closes);
+        if last {
             return packet;
         }
         self.pieces += 1;
@@ -144,6 +141,19 @@ impl Answers {
         }
         packet
     }
+}
+
+/// The packet with a piece of an answer, which is the last one or not; behind that the connection is closed if the answer
+/// says so.
+pub fn piece(tag: Tag, context: Context, text: &[u8], last: bool, closes: bool) -> Vec<u8> {
+    let mut packet = vec![0; BEAT];
+    packet[..4].copy_from_slice(&tag);
+    packet[4..6].copy_from_slice(&(text.len() as u16).to_le_bytes());
+    packet[6] = (context.resp3 as u8 * RESP3) | (context.all as u8 * ALL);
+    packet[6] |= (last as u8 * FINAL) | ((last && closes) as u8 * CLOSE);
+    packet[7] = context.db;
+    packet.extend(text);
+    packet
 }
 
 /// Asks whether there is a connection; `stranger`: one that had no answer yet, else one that had;

@@ -472,15 +472,15 @@ impl Items {
 }
 
 /// Commands in Redis' protocol, each of which has a line for its reply.
-struct Writes {
+pub struct Writes {
     first: u8,
     db: u8,
     count: usize,
-    text: Vec<u8>,
+    pub text: Vec<u8>,
 }
 
 impl Writes {
-    fn new(db: u8) -> Writes {
+    pub fn new(db: u8) -> Writes {
         Writes { first: db, db, count: 0, text: Vec::new() }
     }
 
@@ -491,7 +491,7 @@ impl Writes {
         }
     }
 
-    fn command(&mut self, words: &[&[u8]]) {
+    pub fn command(&mut self, words: &[&[u8]]) {
         self.count += 1;
         self.text.extend(format!("*{}\r\n", words.len()).bytes());
         for word in words {
@@ -502,7 +502,7 @@ impl Writes {
     }
 }
 
-fn lines(replies: &[u8]) -> Vec<&[u8]> {
+pub fn lines(replies: &[u8]) -> Vec<&[u8]> {
     replies.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n")).collect()
 }
 
@@ -517,7 +517,7 @@ fn binary_set(key: &[u8], value: &[u8], flags: u32) -> Vec<u8> {
     binary(SET, &extras, key, value)
 }
 
-fn binary(opcode: u8, extras: &[u8], key: &[u8], value: &[u8]) -> Vec<u8> {
+pub fn binary(opcode: u8, extras: &[u8], key: &[u8], value: &[u8]) -> Vec<u8> {
     let mut request = vec![0; HEADER];
     let body = extras.len() + key.len() + value.len();
     (request[0], request[1], request[4]) =

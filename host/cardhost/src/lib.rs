@@ -7,6 +7,9 @@
 //! | `Exception` | requests that gates do not know: memcached's `stats`, Redis' rarer commands, which may want the card's items; and what comes of the requests that these make | [`Runner`] |
 //! | `Host` | frames that a kernel would refuse in words of its own: RST, ICMP errors | [`Mover`], by `wirekv_net`'s `Refuser` |
 //!
+//! A card whose items are copies of another server's leaves all to its host that is no plain GET of one of them. Then
+//! `wirekv_upstream` answers, and makes the items ([`Runner::before`]).
+//!
 //! It also wants to be told what time it is. A program makes the card ready ([`wirekv_card::init`]), makes a [`Mover`] of it
 //! and of its end of a [`wirekv_net::Link`], and calls [`Runner::run`] on a thread of its own, which returns when the
 //! link is stopped:
@@ -44,6 +47,7 @@ mod port;
 mod redis;
 mod runner;
 mod stats;
+mod upstream;
 mod walk;
 
 pub use mover::Mover;

@@ -11,6 +11,7 @@ use wirekv_memcache::binary;
 use wirekv_net::{Frames, WireCounts};
 use wirekv_proto::Engine;
 use wirekv_resp::Common;
+use wirekv_upstream::{Sockets, Upstream};
 
 use crate::exceptions::{self, Answers, Context, Request, Tag};
 use crate::memcached;
@@ -19,6 +20,7 @@ use crate::options::Options;
 use crate::port::RequestPort;
 use crate::redis::{Answer, Redis};
 use crate::stats::Stats;
+use crate::upstream::Front;
 
 /// Clocks between two looks at the link. Frames wait no longer than these take: under a
 /// millisecond at the simulator's speed; and who waits for this program for each piece of a long command.
@@ -33,6 +35,8 @@ pub struct Runner {
     answers: Answers,
     redis: Redis,
     memcached: Engine,
+    /// Of a card before another server.
+    front: Option<Front>,
     verbosity: u8,
     /// The clock when the card's counters were read last.
     counted: u64,
@@ -71,10 +75,16 @@ impl Runner {
             answers: Answers::default(),
             memcached: redis.memcached(),
             redis,
+            front: None,
             verbosity: options.verbosity,
             stats: Stats::new(options),
             counted: 0,
         })
+    }
+
+    /// The same for a card whose items are copies of another server's (its register `UPSTREAM` is 1).
+    pub fn before(self, upstream: Upstream<Sockets>) -> Runner {
+        Runner { front: Some(Front::new(upstream)), ..self }
     }
 
     /// Runs until the link is stopped.
@@ -86,13 +96,22 @@ impl Runner {
         let first_clock = self.mover.clock();
         let mut second = None;
         while !self.mover.stopped() {
-            if self.redis.items.port.others.is_empty() && !self.redis.goes_on() {
-                self.mover.rest(self.redis.patience(NAP));
+            let patience = match &self.front {
+                Some(front) => front.patience(),
+                None => self.redis.patience(NAP),
+            };
+            let is_free = self.redis.items.port.others.is_empty() && !self.redis.goes_on();
+            if is_free && !patience.is_zero() {
+                self.mover.rest(patience);
             }
             self.tell_time(self.mover.now(), &mut second)?;
             self.mover.advance(CLOCKS);
             self.mover.check()?;
             self.answer_exceptions()?;
+            if let Some(front) = &mut self.front {
+                front.turn(&mut self.mover, &mut self.redis.items.port);
+                self.mover.check()?;
+            }
         }
         self.stats.totals.update(&mut self.mover)?;
         self.mover.wire.flush()?;
@@ -123,6 +142,9 @@ impl Runner {
             }
             self.redis.items.walks.rest(&mut self.mover, Instant::now())?;
             self.redis.forget(Instant::now(), &mut self.mover);
+            if let Some(front) = &mut self.front {
+                front.forget(&mut self.mover);
+            }
         }
         Ok(())
     }
@@ -155,6 +177,10 @@ impl Runner {
         let request = Request { came, ..request };
         if self.verbosity > 1 {
             eprintln!("punt queue: {}", exceptions::for_log(request.text));
+        }
+        if let Some(front) = &mut self.front {
+            front.take(&request, &mut self.mover);
+            return Ok(());
         }
         let binary = request.text.first() == Some(&binary::REQUEST);
         if (binary || request.text.starts_with(b"stats")) && !request.resp {

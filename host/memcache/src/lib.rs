@@ -57,8 +57,14 @@ macro_rules! each {
 }
 
 impl Memcache {
-    fn speaks_binary(&self) -> bool {
+    /// Whether it is the binary protocol, as far as something was said.
+    pub fn speaks_binary(&self) -> bool {
         matches!(self.0, Spoken::Binary)
+    }
+
+    /// Within a `get` line whose end has not come, and whose keys so far were parsed.
+    pub fn is_within(&self) -> bool {
+        matches!(&self.0, Spoken::Text(text) if text.is_within())
     }
 
     /// As [`Dialect::parse_short`]; `O` may have operations of other protocols, too.

@@ -14,6 +14,10 @@ pub struct Text {
 }
 
 impl Text {
+    pub fn is_within(&self) -> bool {
+        self.keys.is_some()
+    }
+
     /// An everyday request, found at once.
     #[inline]
     pub fn parse_short<O: From<Op>>(&self, input: &[u8], engine: &Engine) -> Option<Asked<O>> {

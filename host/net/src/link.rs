@@ -20,6 +20,8 @@ struct State {
     from_card: Frames,
     /// The network found no room and waits to be woken.
     starved: bool,
+    /// The card's thread is to look at what does not come over the link.
+    nudged: bool,
     stop: bool,
 }
 
@@ -69,7 +71,7 @@ impl NetEnd {
     }
 }
 
-/// The card's end. Its clones can stop the link.
+/// The card's end. Its clones can stop the link, and wake the card's thread.
 #[derive(Clone)]
 pub struct CardEnd(Arc<Link>);
 
@@ -98,12 +100,21 @@ impl CardEnd {
         Ok(())
     }
 
-    /// Sleeps until there are frames for the card, the link is stopped or the time is over.
+    /// Sleeps until there are frames for the card, somebody [nudges](CardEnd::nudge), the link is stopped or the time is
+    /// over.
     pub fn wait(&self, at_most: Duration) {
-        let state = self.0.state();
-        if state.to_card.is_empty() && !state.stop {
-            drop(self.0.for_card.wait_timeout(state, at_most));
+        let mut state = self.0.state();
+        if state.to_card.is_empty() && !state.nudged && !state.stop {
+            let waited = self.0.for_card.wait_timeout(state, at_most);
+            state = waited.expect("neither thread panics while it holds the lock").0;
         }
+        state.nudged = false;
+    }
+
+    /// Ends the card's thread's sleep, the present one or else the next.
+    pub fn nudge(&self) {
+        self.0.state().nudged = true;
+        self.0.for_card.notify_one();
     }
 
     /// Ends both threads.

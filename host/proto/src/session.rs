@@ -68,6 +68,11 @@ impl<D: Dialect> Session<D> {
         &mut self.dialect
     }
 
+    /// Bytes of a request that was parsed are still to come.
+    pub fn is_within(&self) -> bool {
+        self.left > 0
+    }
+
     /// The next request at the front of `input`. Copies nothing.
     #[inline]
     pub fn parse(&mut self, input: &[u8], engine: &D::Engine) -> Parse<D::Op> {

@@ -55,7 +55,7 @@ pub type Denies = Box<dyn Fn(IpAddr) -> Option<&'static [u8]> + Send>;
 pub struct UserConfig {
     /// Where clients connect. Port 0: a free one.
     pub listen: SocketAddr,
-    /// They may do so over TCP; else there is UDP alone, and no Redis.
+    /// memcached's may do so over TCP.
     pub tcp: bool,
     /// Port of Redis' protocol on the same address; None: off.
     pub redis_port: Option<u16>,
@@ -77,7 +77,7 @@ pub struct UserCounts {
 
 pub struct User {
     poll: Poll,
-    /// memcached's, and Redis' if there is one.
+    /// memcached's and Redis', as far as there are clients of them.
     listeners: Vec<Listener>,
     denies: Denies,
     datagrams: Option<Datagrams>,
@@ -107,7 +107,7 @@ impl User {
             address = listener.socket.local_addr()?;
             listeners.push(listener);
         }
-        if let Some(port) = config.redis_port.filter(|_| config.tcp) {
+        if let Some(port) = config.redis_port {
             listeners.push(bind(SocketAddr::new(address.ip(), port), wire.card_redis_port)?);
         }
         for (listener, token) in listeners.iter_mut().zip(LISTENERS) {
