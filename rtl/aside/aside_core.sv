@@ -232,8 +232,11 @@ module aside_core
     end else begin
       mute_q <= (mute_q || (core_rst_i && state_q != StIdle)) && !over;
       unique case (state_q)
-        StIdle: if (begins) state_q <= (op_in inside {InWord, InTake, InAge, InHot, InStat}) ?
-            StTell : StFlush;
+        // What is no instruction does nothing, and its result is 0.
+        StIdle:
+        if (begins)
+          state_q <= (op_in inside {InWord, InTake, InAge, InHot, InStat} || op_in > InReset) ?
+              StTell : StFlush;
 
         StFlush: state_q <= StWeigh;
 

@@ -109,6 +109,8 @@ async def hits(dut):
         assert got == want
     assert await bench.do(A.InStat, 1) == scale(12, 100) * 30
     assert await bench.do(A.InStat, 2) == 0
+    # What is no instruction does nothing.
+    assert await bench.do(A.InReset + 1, 1) == 0 and await bench.do(127, 1) == 0
 
 
 def strange(table, missing):

@@ -425,6 +425,11 @@ impl Keys {
     }
 
     /// A request of the mix, for one of the client's keys.
+    /// Whether it comes to something that does so many times in a hundred.
+    pub fn chance(&mut self, percent: u32) -> bool {
+        self.rng.random_range(0..100) < percent
+    }
+
     pub fn next(&mut self, client: u32) -> (Vec<u8>, Expect) {
         if let Kind::Many(count) = self.shape.kind {
             return self.get_many(client * self.shape.keys, count);

@@ -12,6 +12,7 @@ use crate::frame::{self, Packet};
 use crate::keys::{Expect, Keys};
 use crate::meter::Meter;
 use crate::rig::{Out, Rig};
+use crate::scenarios::MISS;
 use crate::tcp::Tcp;
 
 /// Milliseconds in which nothing happens before a run is given up.
@@ -447,7 +448,10 @@ impl Client {
             let frame = pending.frame.context("a reply to a request that was not sent")?;
             let latency = now - rig.entered(frame);
             if let Some(meter) = meter.as_mut() {
-                meter.reply(rig, now, latency, keys.weight())?;
+                match &pending.expect {
+                    Expect::Exactly(text) if text == MISS => meter.miss(latency),
+                    _ => meter.reply(rig, now, latency, keys.weight())?,
+                }
             }
             self.pending.pop_front();
             self.replies += 1;

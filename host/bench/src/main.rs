@@ -56,6 +56,13 @@ struct Args {
     #[cfg(feature = "rings")]
     #[arg(long, value_name = "CLOCKS", conflicts_with = "saif", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     rings: Option<u32>,
+    /// The card stands before another server, which answers after so many clocks; only scenarios of plain GETs of what is
+    /// there.
+    #[arg(long, value_name = "CLOCKS")]
+    upstream: Option<u64>,
+    /// So many of a hundred GETs are of what neither has; for `tcp-d1`.
+    #[arg(long, value_name = "PERCENT", default_value_t = 0, requires = "upstream", value_parser = clap::value_parser!(u32).range(..=100))]
+    misses: u32,
     /// TCP clients offer timestamps, as kernels do.
     #[arg(long)]
     timestamps: bool,
@@ -115,7 +122,7 @@ fn main() -> Result<()> {
     let mut report = report::Report::new(&args);
     let mut failed = false;
     for scenario in scenarios::all(args.connections, args.entries) {
-        if !args.wants(scenario.name) {
+        if !args.wants(scenario.name) || !scenario.suits(&args) {
             continue;
         }
         eprint!("{} ... ", scenario.name);

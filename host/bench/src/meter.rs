@@ -30,6 +30,8 @@ pub struct Meter {
     start: Option<Mark>,
     end: Option<Mark>,
     latencies: Vec<u64>,
+    /// Those of gets that another server has answered.
+    misses: Vec<u64>,
 }
 
 pub struct Figures {
@@ -48,7 +50,21 @@ pub struct Figures {
 
 impl Meter {
     pub fn new(skip: u64, count: u64) -> Meter {
-        Meter { skip, count, seen: 0, measured: 0, start: None, end: None, latencies: Vec::new() }
+        Meter { skip, count, seen: 0, measured: 0, start: None, end: None, latencies: Vec::new(), misses: Vec::new() }
+    }
+
+    /// Another server's.
+    pub fn miss(&mut self, latency: u64) {
+        if self.start.is_some() && self.end.is_none() {
+            self.misses.push(latency);
+        }
+    }
+
+    /// The latencies of what another server has answered, sorted, and all else.
+    pub fn split(mut self) -> Option<(Vec<u64>, Figures)> {
+        let mut misses = std::mem::take(&mut self.misses);
+        misses.sort_unstable();
+        Some((misses, self.figures()?))
     }
 
     /// A reply to so many operations, all of it, was out at clock `clock`.

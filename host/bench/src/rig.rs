@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{ensure, Result};
-use wirekv_card::csr::{Totals, COUNTERS};
+use wirekv_card::csr::{self, Totals, COUNTERS};
 use wirekv_card::{init, Layout, Port, Seeds, Settings};
 use wirekv_sim::{Config, Sim, Stamp};
 
 use crate::flood::{self, Flood};
 use crate::frame;
 use crate::image::{Image, Start};
+use crate::scenarios::MISS;
 use crate::wired::Wired;
 use crate::Args;
 
@@ -32,8 +33,10 @@ pub struct Rig {
     last_out: u64,
     flood: Option<Flood>,
     turns: Option<Turns>,
-    /// What host software answers to all that it is asked for; None: it does not answer.
-    answer: Option<&'static [u8]>,
+    /// What host software answers to all that it is asked for, and after so many clocks; None: it does not answer.
+    answer: Option<(&'static [u8], u64)>,
+    /// Answers that it will give, and when.
+    answers: VecDeque<(u64, Vec<u8>)>,
     /// Bytes that the wire carries in a clock.
     wire_rate: f64,
     pub layout: Layout,
@@ -141,6 +144,7 @@ impl Rig {
             flood: None,
             turns: None,
             answer: None,
+            answers: VecDeque::new(),
             wire_rate: args.wire_rate(),
             layout,
             timestamps: args.timestamps,
@@ -196,20 +200,34 @@ impl Rig {
     /// From now on a command that gates do not run has this answer, of up to 512 bytes, in the clock after it came: so
     /// host software is as fast as can be.
     pub fn answer(&mut self, answer: &'static [u8]) {
-        self.answer = Some(answer);
+        self.answer = Some((answer, 0));
     }
 
-    /// A packet of the punt queue, see `host/cardhost/src/exceptions.rs`: the tag, the length, that it is all.
-    fn answer_exceptions(&mut self) {
-        let Some(answer) = self.answer else { return };
-        let mut answers = Vec::new();
-        self.sim.outputs(Port::Exception, &mut |_, request| {
+    /// From now on the card stands before another server, if that is asked for, which has nothing else than the card.
+    pub fn stand_before(&mut self, args: &Args) -> Result<()> {
+        let Some(clocks) = args.upstream else { return Ok(()) };
+        self.answer = Some((MISS, clocks));
+        Ok(self.sim.write_csr(csr::UPSTREAM, 1)?)
+    }
+
+    /// `stands`: the clock does, so what waits comes now. A packet of the punt queue, see `host/cardhost/src/exceptions.rs`: the tag, the length, that it is all.
+    fn answer_exceptions(&mut self, stands: bool) {
+        let Some((answer, clocks)) = self.answer else { return };
+        let (now, answers) = (self.sim.clock(), &mut self.answers);
+        self.sim.outputs(Port::Exception, &mut |stamp, request| {
             let mut packet = [&request[..4], &(answer.len() as u16).to_le_bytes(), &[1]].concat();
             packet.resize(64, 0);
             packet.extend(answer);
-            answers.push(packet);
+            answers.push_back((stamp.last + clocks, packet));
         });
-        answers.iter().for_each(|packet| self.sim.send(Port::Exception, packet));
+        while let Some((_, packet)) = self.answers.pop_front_if(|(due, _)| *due <= now || stands) {
+            self.sim.send(Port::Exception, &packet);
+        }
+    }
+
+    /// Clocks until host software gives its next answer.
+    fn until_answer(&self) -> u64 {
+        self.answers.front().map_or(u64::MAX, |(due, _)| due.saturating_sub(self.clock()).max(1))
     }
 
     /// Hands over what the wire can take soon. The clocks that may run until it has to be asked again.
@@ -254,13 +272,14 @@ impl Rig {
     pub fn run(&mut self, clocks: u64, out: &mut Vec<Out>) -> Result<bool> {
         let clocks = clocks.min(self.queue_flood()).min(self.queue_turns());
         let clocks = clocks.min(self.next_tick.saturating_sub(self.clock()).max(1));
+        let clocks = clocks.min(self.until_answer());
         let ran = self.sim.run(clocks);
         self.sim.check()?;
         if self.clock() >= self.next_tick {
             self.next_tick += TICK;
             self.sim.tick();
         }
-        self.answer_exceptions();
+        self.answer_exceptions(ran == 0);
         let (entered, queued) = (&mut self.entered, &mut self.queued);
         entered.resize(self.sent as usize, 0);
         self.sim.inputs(&mut |stamp| {

@@ -61,6 +61,18 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// Before another server gates run gets alone; what its host answers, one at a time.
+    pub fn suits(&self, args: &Args) -> bool {
+        let gets = self.shape.gets == 100 && !self.shape.kind.once();
+        let has_wire = !matches!(self.network, Network::Store { .. });
+        let alone = matches!(self.network, Network::Tcp { pipeline: 1 });
+        args.upstream.is_none()
+            || (gets
+                && has_wire
+                && self.entries.is_none()
+                && (args.misses == 0 || (alone && self.shape.kind == Kind::Plain)))
+    }
+
     /// Operations that are measured.
     pub fn ops(&self, args: &Args) -> u64 {
         if self.think != 0 || self.shape.value_len > 1000 {
@@ -402,6 +414,8 @@ pub const TWIN: u32 = 15_625;
 const WRITTEN_OPS: u64 = 50;
 /// A request that touches no item.
 const NOTHING: &[u8] = b"mn\r\n";
+/// What a server says of a key that it does not have.
+pub const MISS: &[u8] = b"END\r\n";
 const BIG: usize = (1 << 20) - 128; // with key and header just under the limit of 1 MiB
 
 /// A client that asks for 100 large values and reads none of them.
@@ -493,6 +507,9 @@ pub fn run(scenario: &Scenario, args: &Args) -> Result<Outcome> {
     let mut meter = Meter::new(skip, ops);
     let mut asked = vec![0; scenario.clients as usize];
     let mut again = |keys: &mut Keys, client: u32| {
+        if args.misses > 0 && keys.chance(args.misses) {
+            return Some((b"get m\r\n".to_vec(), Expect::Exactly(MISS.to_vec())));
+        }
         if !scenario.shape.kind.once() {
             return Some(keys.next(client));
         }
@@ -506,6 +523,7 @@ pub fn run(scenario: &Scenario, args: &Args) -> Result<Outcome> {
         Network::Udp { window } => {
             let mut fill = Udp::new(scenario.clients, UDP_MOST, 0);
             fill.run(&mut rig, &mut keys, None, &mut *before).context("storing the keys")?;
+            rig.stand_before(args)?;
             let mut load = Udp::new(scenario.clients, window, scenario.think);
             load.run(&mut rig, &mut keys, Some(&mut meter), &mut *next)?;
             if let Some(share) = scenario.open {
@@ -550,6 +568,7 @@ pub fn run(scenario: &Scenario, args: &Args) -> Result<Outcome> {
                 let said = in_turn(said.collect::<Result<_>>()?);
                 rig.flood(Flood::new(kind, rig.clock(), args.wire_rate(), said));
             }
+            rig.stand_before(args)?;
             load.pace(pipeline, scenario.think);
             load.run(&mut rig, &mut keys, Some(&mut meter), &mut *next)?;
             if let Some(folder) = &args.saif {
@@ -562,6 +581,9 @@ pub fn run(scenario: &Scenario, args: &Args) -> Result<Outcome> {
         Network::Store { .. } => unreachable!("has no network"),
     };
     let total_clocks = rig.clock();
-    let figures = meter.figures().context("the run ended before it was measured")?;
+    let (misses, figures) = meter.split().context("the run ended before it was measured")?;
+    if let [first, .., last] = misses[..] {
+        eprint!("misses {first} to {last} clocks, half of them {} or less; ", misses[misses.len() / 2]);
+    }
     Ok(Outcome { figures, full: None, entries: None, resent, total_clocks })
 }
