@@ -24,6 +24,8 @@ mod redis;
 mod replies;
 mod server;
 mod table;
+#[cfg(test)]
+mod tests;
 mod value;
 
 use std::collections::HashMap;

@@ -128,6 +128,7 @@ impl Memcached {
             let key = request.key.of(text);
             match op {
                 Op::Binary(_) => batch.gets.push(key.to_vec()),
+                Op::Meta(_) => batch.gets.push(meta_key(request, text)),
                 _ => batch.gets.extend(words(key).map(<[u8]>::to_vec)),
             }
         }
@@ -220,6 +221,17 @@ fn said_read(text: &[u8], wants: Option<Want>) -> Read {
     Read::new(effect, wants)
 }
 
+/// The key, decoded where the flags say that it is base64. The server takes none that cannot be.
+fn meta_key(request: &Request, text: &[u8]) -> Vec<u8> {
+    let key = request.key.of(text);
+    let mut decoded = [0; KEY_MAX];
+    let binary = words(request.args.of(text)).any(|flag| flag[0] == b'b');
+    match binary.then(|| base64::decode(key, &mut decoded)).flatten() {
+        Some(len) => decoded[..len].to_vec(),
+        None => key.to_vec(),
+    }
+}
+
 fn meta_read(op: meta::Op, request: &Request, text: &[u8]) -> Read {
     use meta::Op;
     let line = line_words(text);
@@ -236,20 +248,16 @@ fn meta_read(op: meta::Op, request: &Request, text: &[u8]) -> Read {
         Op::Get if !flags().any(|flag| matches!(flag[0], b'N' | b'T' | b'R' | b'E')) => {
             Effect::None
         }
-        Op::Get | Op::Set | Op::Delete | Op::Arithmetic => {
-            let key = request.key.of(text);
-            let mut decoded = [0; KEY_MAX];
-            let binary = flags().any(|flag| flag[0] == b'b');
-            let len = binary.then(|| base64::decode(key, &mut decoded)).flatten().unwrap_or(0);
-            keys([key, &decoded[..len]])
-        }
+        Op::Get | Op::Set | Op::Delete | Op::Arithmetic => keys([&meta_key(request, text)[..]]),
         Op::Nothing | Op::Say => match line.first().copied().unwrap_or_default() {
             b"me" => Effect::None,
             b"mg" | b"ms" | b"md" | b"ma" => keys(line.get(1).copied()),
             _ => Effect::All,
         },
     };
-    Read::new(effect, wants)
+    // Gates answer it, too.
+    let gets = op == Op::Get && effect == Effect::None && flags().any(|flag| flag == b"v");
+    Read { gets, ..Read::new(effect, wants) }
 }
 
 fn binary_read(text: &[u8]) -> Read {
@@ -284,5 +292,132 @@ fn binary_read(text: &[u8]) -> Read {
         | Command::Delete
         | Command::Increment
         | Command::Decrement => Read::new(keys([key]), wants),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(opcode: u8, extras: &[u8], key: &[u8], value: &[u8]) -> Vec<u8> {
+        let mut packet = vec![0; HEADER];
+        (packet[0], packet[1], packet[4]) = (REQUEST, opcode, extras.len() as u8);
+        packet[2..4].copy_from_slice(&(key.len() as u16).to_be_bytes());
+        let body = (extras.len() + key.len() + value.len()) as u32;
+        packet[8..12].copy_from_slice(&body.to_be_bytes());
+        [&packet, extras, key, value].concat()
+    }
+
+    fn some(keys: &[&str]) -> Effect {
+        Effect::Keys(keys.iter().map(|key| key.as_bytes().to_vec()).collect())
+    }
+
+    /// Commands, and what each may change.
+    fn text() -> Vec<(Vec<u8>, Effect)> {
+        let long = format!("set {} 0 0 1\r\n", "k".repeat(251));
+        let commands: Vec<(&str, Effect)> = vec![
+            ("get a\r\n", Effect::None),
+            ("gets a b\n", Effect::None),
+            ("mg a v\r\n", Effect::None),
+            ("mg a v T0\r\n", some(&["a"])),
+            ("mg a N30 v\r\n", some(&["a"])),
+            ("mg a R30\r\n", some(&["a"])),
+            ("gat 0 a b\r\n", some(&["a", "b"])),
+            ("set a 0 0 3\r\nabc\r\n", some(&["a"])),
+            ("set a 0 0 14\r\nget a\r\nflush\r\n\r\n", some(&["a"])),
+            ("set a 0 0 0 noreply\r\n\r\n", some(&["a"])),
+            ("cas a 0 0 1 7\r\nx\r\n", some(&["a"])),
+            ("set a 0 0\r\n", some(&["a", "0", "0"])),
+            (&long, some(&["0", "0", "1"])),
+            ("ms YWI= 2 b\r\nxx\r\n", some(&["ab"])),
+            ("ma a\r\n", some(&["a"])),
+            ("md a q\r\n", some(&["a"])),
+            ("me a\r\n", Effect::None),
+            ("mn\r\n", Effect::None),
+            ("incr a 1\r\n", some(&["a"])),
+            ("delete a\r\n", some(&["a"])),
+            ("touch a 1\r\n", some(&["a"])),
+            ("stats items\r\n", Effect::None),
+            ("version\r\n", Effect::None),
+            ("verbosity 1\r\n", Effect::None),
+            ("lru_crawler metadump all\r\n", Effect::None),
+            ("flush_all\r\n", Effect::All),
+            ("flush_all 9 noreply\r\n", Effect::All),
+            ("watch\r\n", Effect::None),
+            ("mz a\r\n", Effect::All),
+            ("store a\r\n", Effect::All),
+        ];
+        commands.into_iter().map(|(text, effect)| (text.as_bytes().to_vec(), effect)).collect()
+    }
+
+    fn binary() -> Vec<(Vec<u8>, Effect)> {
+        vec![
+            (packet(0x00, b"", b"a b", b""), Effect::None),
+            (packet(0x09, b"", b"a", b""), Effect::None),
+            (packet(0x01, &[0; 8], b"a b", b"value"), some(&["a b"])),
+            (packet(0x11, &[0; 8], b"a", b""), some(&["a"])),
+            (packet(0x1d, &[0; 4], b"a", b""), some(&["a"])),
+            (packet(0x1c, &[0; 4], b"a", b""), some(&["a"])),
+            (packet(0x0e, b"", b"a", b"x"), some(&["a"])),
+            (packet(0x14, b"", b"a", b""), some(&["a"])),
+            (packet(0x05, &[0; 20], b"a", b""), some(&["a"])),
+            (packet(0x0a, b"", b"", b""), Effect::None),
+            (packet(0x0b, b"", b"", b""), Effect::None),
+            (packet(0x10, b"", b"items", b""), Effect::None),
+            (packet(0x08, &[0, 0, 0, 9], b"", b""), Effect::All),
+            (packet(0x55, b"", b"", b""), Effect::All),
+            (packet(0x00, b"", b"a", b""), Effect::None),
+        ]
+    }
+
+    /// What a reader says to pieces of a stream: effects, and where it was at the end of a command.
+    fn read(pieces: &[&[u8]], engine: &Engine) -> (Vec<Effect>, Vec<u8>, Vec<u32>) {
+        let (mut reader, mut input) = (Memcached::default(), Vec::new());
+        let (mut effects, mut sent, mut delays) = (Vec::new(), Vec::new(), Vec::new());
+        for piece in pieces {
+            input.extend_from_slice(piece);
+            let mut batch = Batch::default();
+            let taken = reader.take(&input, engine, *b"host", &mut batch);
+            input.drain(..taken);
+            assert!(!batch.closes);
+            assert_eq!(batch.open && reader.is_within(), batch.open);
+            effects.extend(batch.effects);
+            delays.extend(batch.delays);
+            sent.extend(batch.send);
+        }
+        assert!(input.is_empty() && !reader.is_within());
+        (effects, sent, delays)
+    }
+
+    #[test]
+    fn ends_and_effects_of_streams_that_are_cut_anywhere() {
+        let engine = engine().unwrap();
+        for (commands, delay) in [(text(), 9), (binary(), 9)] {
+            let stream: Vec<u8> = commands.iter().flat_map(|(text, _)| text.clone()).collect();
+            let effects: Vec<Effect> =
+                commands.iter().map(|(_, e)| e.clone()).filter(|e| *e != Effect::None).collect();
+            for cut in 0..=stream.len() {
+                let (head, tail) = stream.split_at(cut);
+                let (found, _, delays) = read(&[head, tail], &engine);
+                assert_eq!(found, effects, "{cut}");
+                assert_eq!(delays, [delay]);
+            }
+            let bytes: Vec<&[u8]> = stream.chunks(1).collect();
+            assert_eq!(read(&bytes, &engine).0, effects);
+            // Each by itself ends where it ends.
+            for (text, effect) in &commands {
+                let (mut reader, mut batch) = (Memcached::default(), Batch::default());
+                assert_eq!(reader.take(text, &engine, *b"host", &mut batch), text.len());
+                assert!(!reader.is_within() && !batch.open);
+                let found = batch.effects.first().unwrap_or(&Effect::None);
+                assert_eq!(found, effect, "{}", text.escape_ascii());
+                for cut in 1..text.len() {
+                    let (mut reader, mut batch) = (Memcached::default(), Batch::default());
+                    let taken = reader.take(&text[..cut], &engine, *b"host", &mut batch);
+                    assert!(taken < cut || reader.is_within(), "{cut} {}", text.escape_ascii());
+                    assert_eq!((batch.whole, batch.marks.len()), (0, 0));
+                }
+            }
+        }
     }
 }

@@ -221,3 +221,119 @@ impl Replies {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the client gets of a stream that comes in pieces, and how much of it there was when all was answered.
+    fn fed(kind: Kind, marks: &[Mark], pieces: &[&[u8]]) -> (Vec<u8>, Option<usize>) {
+        let (mut replies, mut out, mut came, mut done) = (Replies::new(kind), Vec::new(), 0, None);
+        replies.expect(marks.iter().cloned().collect(), &mut out);
+        for piece in pieces {
+            replies.feed(piece, &mut out).unwrap();
+            came += piece.len();
+            if replies.done() && done.is_none() {
+                done = Some(came);
+            }
+        }
+        assert!(!replies.is_within());
+        (out, done)
+    }
+
+    fn check(kind: Kind, marks: &[Mark], stream: &[u8], expected: &[u8]) {
+        let bytes: Vec<&[u8]> = stream.chunks(1).collect();
+        let whole = (expected.to_vec(), Some(stream.len()));
+        assert_eq!(fed(kind, marks, &bytes), whole);
+        for cut in 1..stream.len() {
+            let (head, tail) = stream.split_at(cut);
+            assert_eq!(fed(kind, marks, &[head, tail]), whole, "{cut}");
+        }
+    }
+
+    fn host(text: &[u8]) -> Mark {
+        Mark::Host(text.to_vec())
+    }
+
+    #[test]
+    fn text() {
+        let values = b"VALUE a 0 4\r\nMN\r\n\r\nVALUE b 1 0 77\r\n\r\nEND\r\nVA 4 f1\r\nMN\r\n\r\nSTORED\r\n";
+        let stream = [&values[..], b"MN\r\nEN\r\nMN\r\nHD\r\nMN\r\n"].concat();
+        let marks = [Mark::Server, host(b"no\r\n"), host(b"")];
+        check(Kind::Text, &marks, &stream, &[&values[..], b"MN\r\nEN\r\nno\r\nHD\r\n"].concat());
+    }
+
+    #[test]
+    fn binary() {
+        let packet = |opcode, body: &[u8]| {
+            let mut packet = vec![0; HEADER];
+            (packet[0], packet[1], packet[11]) = (REPLY, opcode, body.len() as u8);
+            [&packet, body].concat()
+        };
+        let value = packet(0, &[REPLY; 30]);
+        let stream = [value.clone(), packet(NOOP, b""), value.clone(), packet(NOOP, b"")].concat();
+        let expected = [value.clone(), packet(NOOP, b""), value].concat();
+        check(Kind::Binary, &[Mark::Server, host(b"")], &stream, &expected);
+    }
+
+    #[test]
+    fn redis() {
+        for reply in [
+            "+OK\r\n",
+            "-ERR x\r\n",
+            ":1\r\n",
+            "$-1\r\n",
+            "$0\r\n\r\n",
+            "$4\r\n+OK\n\r\n",
+            "*-1\r\n",
+            "*0\r\n",
+            "*2\r\n*1\r\n$1\r\na\r\n:2\r\n",
+            "%1\r\n+a\r\n~2\r\n:1\r\n#t\r\n",
+            "=7\r\ntxt:abc\r\n",
+            "|1\r\n+a\r\n:1\r\n*1\r\n,1.5\r\n",
+            "(12345678901234567890\r\n",
+            "_\r\n",
+            "!3\r\nERR\r\n",
+        ] {
+            let push = ">2\r\n+message\r\n*1\r\n:1\r\n";
+            let stream = format!("{push}{reply}+OK\r\n");
+            let expected = format!("<{push}{reply}!+OK\r\n>");
+            let marks = [host(b"<"), Mark::Server, host(b"!"), Mark::Server, host(b">")];
+            check(Kind::Redis, &marks, stream.as_bytes(), expected.as_bytes());
+        }
+    }
+
+    #[test]
+    fn an_array_that_was_begun() {
+        for (reply, text) in [
+            (&b"*2\r\n$1\r\na\r\n$-1\r\n"[..], Ok(&b"$1\r\na\r\n$-1\r\n"[..])),
+            (b"-LOADING x\r\n", Ok(b"-LOADING x\r\n-LOADING x\r\n")),
+            (b"*3\r\n", Err(Nonsense)),
+            (b"+OK\r\n", Err(Nonsense)),
+        ] {
+            let (mut replies, mut out) = (Replies::new(Kind::Redis), Vec::new());
+            replies.begun(2);
+            replies.expect([Mark::Server].into(), &mut out);
+            let fed = replies.feed(reply, &mut out);
+            assert_eq!(fed.map(|()| &out[..]), text);
+        }
+    }
+
+    #[test]
+    fn nonsense() {
+        for (kind, text) in [
+            (Kind::Text, &b"VALUE a 0 x\r\n"[..]),
+            (Kind::Text, b"VALUE a 0 -1\r\n"),
+            (Kind::Text, b"MN\r\nMN\r\n"),
+            (Kind::Text, &[b'x'; MAX_LINE + 1]),
+            (Kind::Binary, &[0; HEADER]),
+            (Kind::Redis, b"HTTP/1.1\r\n"),
+            (Kind::Redis, b"*x\r\n"),
+            (Kind::Redis, b"$1\n"),
+        ] {
+            let (mut replies, mut out) = (Replies::new(kind), Vec::new());
+            replies.expect([Mark::Server].into(), &mut out);
+            assert_eq!(replies.feed(text, &mut out), Err(Nonsense), "{}", text.escape_ascii());
+        }
+    }
+}

@@ -17,6 +17,8 @@ use wirekv_link::Address;
 use wirekv_load::LoadArgs;
 #[cfg(feature = "host")]
 use wirekv_net::Impair;
+#[cfg(feature = "host")]
+use wirekv_upstream::{Address as Upstream, Protocol};
 
 use crate::extended::Extended;
 use crate::size::parse_size;
@@ -90,6 +92,10 @@ fn useless(args: &ServeArgs, given: &ArgMatches) -> Option<(Id, String)> {
     if args.sim.link == LinkKind::Direct && is_given("host_memory") {
         return Some((Id::from("host_memory"), "is a flag of --link rings".into()));
     }
+    #[cfg(feature = "host")]
+    if let Some((id, why)) = useless_upstream(args, is_given) {
+        return Some((Id::from(id), why.into()));
+    }
     let of_tap = ("tap_name", "is a flag of --net tap");
     let of_interfaces = ("net_shared", "is a flag of --net packet, --net afxdp and --net dpdk");
     let listen = ("listen", "is a flag of --net user; --card-ip sets the address");
@@ -108,6 +114,28 @@ fn useless(args: &ServeArgs, given: &ArgMatches) -> Option<(Id, String)> {
     };
     let (other, why) = others.iter().find(|(other, _)| is_given(other))?;
     Some((Id::from(*other), (*why).into()))
+}
+
+/// The same with `--upstream`, and without it.
+#[cfg(feature = "host")]
+fn useless_upstream(
+    args: &ServeArgs,
+    is_given: impl Fn(&str) -> bool,
+) -> Option<(&'static str, &'static str)> {
+    const OF: &str = "is a flag of --upstream";
+    const PORT: &str = "does not go with --upstream redis:, whose clients come to --redis-port";
+    const REDIS: &str = "does not go with --upstream memcached:, whose clients come to --port";
+    const UDP: &str = "does not go with --upstream, which serves TCP alone";
+    const PASSWORD: &str = "does not go with --upstream, whose server decides who its clients are";
+    let of = [("upstream_timeout", OF), ("upstream_admit", OF), ("max_age", OF)];
+    let others: &[_] = match args.host.upstream.as_ref().map(|upstream| upstream.protocol) {
+        None => &of,
+        Some(Protocol::Redis) => &[("port", PORT), ("udp_port", UDP), ("requirepass", PASSWORD)],
+        Some(Protocol::Memcached) => {
+            &[("redis_port", REDIS), ("udp_port", UDP), ("requirepass", PASSWORD)]
+        }
+    };
+    others.iter().copied().find(|(other, _)| is_given(other))
 }
 
 #[derive(Subcommand)]
@@ -419,6 +447,21 @@ pub struct HostArgs {
     /// them those for its ports. With `--net dpdk`: the port's MAC address. Otherwise it has addresses of its own.
     #[arg(long)]
     pub net_shared: bool,
+    /// Stand before this server, memcached:HOST:PORT or redis:HOST:PORT: the card answers plain GETs of what it has a copy
+    /// of. Everything else that clients send goes to the server, and its answer comes back. docs/UPSTREAM.md says more.
+    #[arg(long, value_name = "ADDR")]
+    pub upstream: Option<Upstream>,
+    /// The server has so long to answer; then clients are told an error.
+    #[arg(long, value_name = "SECONDS", default_value_t = 2)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=3600))]
+    pub upstream_timeout: u16,
+    /// When a key's value is copied: when it is asked for a second time, or at once.
+    #[arg(long, value_enum, default_value = "twice")]
+    pub upstream_admit: Admit,
+    /// No copy is older than this, for a server that others change, too; 0: they live as long as the server says.
+    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    #[arg(value_parser = clap::value_parser!(u32).range(..=2_000_000_000))]
+    pub max_age: u32,
     /// Capture the frames between the network and the card.
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
@@ -445,6 +488,15 @@ pub struct HostArgs {
     /// fd57:4b56::2.
     #[arg(long, value_name = "ADDR")]
     pub card_ip6: Option<Ipv6Addr>,
+}
+
+/// Which values are copied to a card before another server.
+#[cfg(feature = "host")]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Admit {
+    /// Those of keys that were asked for lately.
+    Twice,
+    All,
 }
 
 #[cfg(feature = "sim")]
@@ -724,6 +776,9 @@ mod tests {
             ("--tap-name", "sim" | "card") => "--net tap",
             ("--net-shared", "sim" | "card") => "--net packet:eth0",
             ("--host-memory", "sim") => "--link rings",
+            ("--upstream-timeout" | "--upstream-admit" | "--max-age", "sim" | "card") => {
+                "--upstream redis:127.0.0.1:1"
+            }
             _ => "",
         };
         let is_pci = cfg!(feature = "card") && body == "card" && name != "--pci";
@@ -746,6 +801,8 @@ mod tests {
             "0000:00:1d.0",
             "1d0f:f000",
             "0:0",
+            "memcached:127.0.0.1:1",
+            "twice",
         ];
         let words =
             values.map(|value| format!("wirekv serve --body {body} {card} {net} {name} {value}"));
@@ -821,6 +878,30 @@ mod tests {
         let args =
             serve("--body card --pci 0000:00:1d.0 --pci-id 10ee:903f --pci-registers 2:0x200000");
         assert_eq!((args.pci.pci_id, args.pci.pci_registers), ((0x10EE, 0x903F), (2, 0x200000)));
+    }
+
+    #[cfg(feature = "host")]
+    #[test]
+    fn flags_beside_another_server() {
+        let body = if cfg!(feature = "sim") { "sim" } else { "card --pci 0000:00:1d.0" };
+        for (words, why) in [
+            ("--upstream 10.0.0.1:11211", "is no address such as memcached:10.0.0.1:11211"),
+            ("--max-age 5", "is a flag of --upstream"),
+            ("--upstream-timeout 5", "is a flag of --upstream"),
+            ("--upstream-admit all", "is a flag of --upstream"),
+            ("--upstream redis:h:1 --upstream-timeout 0", "0 is not in 1..=3600"),
+            ("--upstream redis:h:1 -p 5", "whose clients come to --redis-port"),
+            ("--upstream memcached:h:1 --redis-port 5", "whose clients come to --port"),
+            ("--upstream memcached:h:1 -U 5", "which serves TCP alone"),
+            ("--upstream redis:h:1 --requirepass x", "whose server decides"),
+        ] {
+            let words = format!("wirekv serve --body {body} {words}");
+            let error = CommandLine::read(words.split(' ')).err().unwrap().to_string();
+            assert!(error.contains(why), "{error}");
+        }
+        let args = serve(&format!("--body {body} --upstream redis:[::1]:7 --max-age 9"));
+        assert_eq!(args.host.upstream.unwrap().to_string(), "redis:[::1]:7");
+        assert_eq!((args.host.upstream_timeout, args.host.max_age), (2, 9));
     }
 
     #[cfg(feature = "sim")]

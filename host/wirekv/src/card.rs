@@ -5,9 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
-#[cfg(feature = "rings")]
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail, Context, Result};
 use wirekv_card::{csr, init, Card, Layout, Seeds, Settings};
@@ -17,18 +15,19 @@ use wirekv_link::{Config as LinkConfig, RingCard};
 #[cfg(feature = "card")]
 use wirekv_link::{Function, Pci, Places};
 use wirekv_net::{
-    own_mac, Addresses, AfXdp, Found as Interface, Link, NetCounts, NetEnd, Own, Packet, Pcap,
-    Refuser, Tap, User, UserConfig, Wire,
+    own_mac, Addresses, AfXdp, CardEnd, Found as Interface, Link, NetCounts, NetEnd, Own, Packet,
+    Pcap, Refuser, Tap, User, UserConfig, Wire,
 };
 #[cfg(feature = "dpdk")]
 use wirekv_net::{Dpdk, DpdkPort};
 use wirekv_resp::Common;
 #[cfg(feature = "sim")]
 use wirekv_sim::{Config, Sim};
+use wirekv_upstream::{Protocol, Server, Settings as UpstreamSettings, Sockets, Upstream};
 
 #[cfg(feature = "sim")]
 use crate::args::LinkKind;
-use crate::args::{Body, NetKind, ServeArgs};
+use crate::args::{Admit, Body, NetKind, ServeArgs};
 use crate::extended;
 use crate::process::Process;
 use crate::signals;
@@ -58,12 +57,13 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
     let idle_seconds = idle_seconds(args)?;
     let process = Process::new(&args.process)?;
     signals::raise_file_limit(0);
+    let upstream = meet(args)?;
 
     let mut wire = Addresses {
         card_mac: CARD_MAC,
         card_ip: args.host.card_ip.unwrap_or(CARD_IP),
         card_ip6: args.host.card_ip6.unwrap_or(CARD_IP6),
-        card_tcp_port: if args.port == 0 { 11211 } else { args.port },
+        card_tcp_port: tcp_port(args),
         card_redis_port: args.redis_port,
         card_udp_port: args.udp_port,
         mtu: args.host.mtu.unwrap_or(MTU),
@@ -78,7 +78,8 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
     let net = open_net(args, &mut wire, &common)?;
     let address = match &net {
         Net::User(user) => user.local_addr()?,
-        _ => SocketAddr::new(IpAddr::V4(wire.card_ip), wire.card_tcp_port),
+        _ if wire.card_tcp_port == 0 => (wire.card_ip, wire.card_redis_port).into(),
+        _ => (wire.card_ip, wire.card_tcp_port).into(),
     };
 
     let found = find_card(args)?;
@@ -128,7 +129,10 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
     let damaged = Wire::new(args.host.impair, pcap);
     let refuser = Refuser::new(&wire, args.host.quiet, Instant::now());
     let mover = Mover::new(card, card_end.clone(), damaged, refuser, args.verbose);
-    let runner = Runner::new(mover, options(args, &address, &layout, conns), common)?;
+    let mut runner = Runner::new(mover, options(args, &address, &layout, conns), common)?;
+    if let Some(server) = upstream {
+        runner = runner.before(before(args, server, &card_end)?);
+    }
     let card_thread = thread("card", move || runner.run())?;
     let net_thread = thread("net", move || run_net(net, net_end))?;
     println!("listening on {address}");
@@ -139,6 +143,38 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
     let accepted = net_thread.join().map_err(|_| anyhow!("the network's thread failed"))?;
     report(&summary?, &accepted?, args.body);
     Ok(())
+}
+
+/// The card's port for memcached's clients; 0: none, before a Redis.
+fn tcp_port(args: &ServeArgs) -> u16 {
+    match (&args.host.upstream, args.port) {
+        (Some(upstream), _) if upstream.protocol == Protocol::Redis => 0,
+        (_, 0) => 11211,
+        (_, port) => port,
+    }
+}
+
+/// The server that the card is to stand before.
+fn meet(args: &ServeArgs) -> Result<Option<Server>> {
+    let Some(address) = &args.host.upstream else { return Ok(None) };
+    if address.protocol == Protocol::Redis && args.redis_port == 0 {
+        bail!("--upstream {address}: --redis-port says where its clients come to");
+    }
+    let server = Server::meet(address).with_context(|| format!("--upstream {address}"))?;
+    Ok(Some(server))
+}
+
+/// What passes between the card's clients and that server.
+fn before(args: &ServeArgs, server: Server, card: &CardEnd) -> Result<Upstream<Sockets>> {
+    let age = u64::from(args.host.max_age);
+    let settings = UpstreamSettings {
+        timeout: Duration::from_secs(args.host.upstream_timeout.into()),
+        admit_all: args.host.upstream_admit == Admit::All,
+        max_age: (age > 0).then(|| Duration::from_secs(age)),
+    };
+    let card = card.clone();
+    let sockets = Sockets::new(&server, move || card.nudge())?;
+    Ok(Upstream::new(server, settings, sockets, Instant::now())?)
 }
 
 /// Values that no later step would refuse in words a user understands.
@@ -226,7 +262,7 @@ fn open_net(args: &ServeArgs, wire: &mut Addresses, common: &Arc<Common>) -> Res
             let common = common.clone();
             let denies = Box::new(move |from| common.denies(from));
             let wire = *wire;
-            let tcp = true;
+            let tcp = wire.card_tcp_port != 0;
             let config = UserConfig { listen, tcp, redis_port, denies, udp_port, keep_alive, wire };
             Ok(Net::User(Box::new(User::bind(config)?)))
         }

@@ -32,9 +32,8 @@ use listen::Listener;
 
 const WAKER: Token = Token(0);
 const UDP: Token = Token(1);
-const REDIS: Token = Token(3);
 /// memcached's, Redis'.
-const LISTENERS: [Token; 2] = [Token(2), REDIS];
+const LISTENERS: [Token; 2] = [Token(2), Token(3)];
 const FIRST_CONN: usize = 4;
 
 const OUR_MAC: Mac = [0x02, 0x57, 0x4B, 0x56, 0x00, 0x01];
@@ -80,6 +79,8 @@ pub struct User {
     /// memcached's and Redis', as far as there are clients of them.
     listeners: Vec<Listener>,
     denies: Denies,
+    /// The card's.
+    redis_port: Option<u16>,
     datagrams: Option<Datagrams>,
     interfaces: Vec<Interface>,
     nobody: SocketSet<'static>,
@@ -157,6 +158,7 @@ impl User {
             poll,
             listeners,
             denies: config.denies,
+            redis_port: config.redis_port.map(|_| wire.card_redis_port),
             datagrams,
             interfaces,
             nobody: SocketSet::new(Vec::new()),
@@ -311,9 +313,9 @@ impl User {
     }
 
     fn accept(&mut self) {
-        for (at, &token) in LISTENERS.iter().enumerate().take(self.listeners.len()) {
+        for at in 0..self.listeners.len() {
             let card = IpEndpoint::new(self.card, self.listeners[at].port);
-            let is_redis = token == REDIS;
+            let is_redis = self.redis_port == Some(card.port);
             while let Some((mut local, from)) = self.listeners[at].accept() {
                 if let Some(text) = Some(from).filter(|_| is_redis).and_then(&self.denies) {
                     // It is new: what the kernel does not take at once is lost with it.
