@@ -50,7 +50,16 @@ pub struct Figures {
 
 impl Meter {
     pub fn new(skip: u64, count: u64) -> Meter {
-        Meter { skip, count, seen: 0, measured: 0, start: None, end: None, latencies: Vec::new(), misses: Vec::new() }
+        Meter {
+            skip,
+            count,
+            seen: 0,
+            measured: 0,
+            start: None,
+            end: None,
+            latencies: Vec::new(),
+            misses: Vec::new(),
+        }
     }
 
     /// Another server's.

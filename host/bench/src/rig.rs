@@ -130,6 +130,7 @@ impl Rig {
             item_max: 1 << 20,
             max_conns: conns,
             guard: false,
+            upstream: false,
             time_wait_ms: 1000,
             keep_alive_seconds: 300,
             idle_seconds: 0,

@@ -583,7 +583,10 @@ pub fn run(scenario: &Scenario, args: &Args) -> Result<Outcome> {
     let total_clocks = rig.clock();
     let (misses, figures) = meter.split().context("the run ended before it was measured")?;
     if let [first, .., last] = misses[..] {
-        eprint!("misses {first} to {last} clocks, half of them {} or less; ", misses[misses.len() / 2]);
+        eprint!(
+            "misses {first} to {last} clocks, half of them {} or less; ",
+            misses[misses.len() / 2]
+        );
     }
     Ok(Outcome { figures, full: None, entries: None, resent, total_clocks })
 }

@@ -103,6 +103,8 @@ pub struct Settings {
     pub redis_port: u16,
     /// Redis' clients have to be let in.
     pub guard: bool,
+    /// The card's items are copies of another server's.
+    pub upstream: bool,
     /// 0: UDP off.
     pub udp_port: u16,
     pub mtu: u16,
@@ -136,6 +138,9 @@ pub fn init(card: &mut dyn Card, set: &Settings, seeds: &Seeds) -> Result<(), Ca
     if set.udp_port != 0 && card.read_csr(csr::VARIANT)? & csr::VARIANT_UDP == 0 {
         return Err(CardError::NoUdp);
     }
+    if set.upstream && card.read_csr(csr::VARIANT)? & csr::VARIANT_UPSTREAM == 0 {
+        return Err(CardError::NoUpstream);
+    }
 
     let mac = set.mac.iter().fold(0u64, |m, b| m << 8 | u64::from(*b));
     let lines = |bytes: u64| (bytes / LINE_BYTES) as u32;
@@ -147,6 +152,7 @@ pub fn init(card: &mut dyn Card, set: &Settings, seeds: &Seeds) -> Result<(), Ca
         (csr::TCP_PORT, u32::from(set.tcp_port)),
         (csr::REDIS_PORT, u32::from(set.redis_port)),
         (csr::REDIS_CLIENTS, if set.guard { csr::REDIS_CLIENTS_GUARD } else { 0 }),
+        (csr::UPSTREAM, set.upstream.into()),
         (csr::UDP_PORT, u32::from(set.udp_port)),
         (csr::HOLD_MAX, HOLD_CLOCKS),
         (csr::MTU, u32::from(set.mtu)),

@@ -27,6 +27,8 @@ pub enum CardError {
     TooManyConnections { has: u32, wanted: u32 },
     #[error("the card is built without UDP")]
     NoUdp,
+    #[error("the card is built without what --upstream needs")]
+    NoUpstream,
     #[error("the card's memory refuses writes to the index: it must not be used")]
     MemoryRefuses,
     #[error("the card's memory does not answer: the index has not become zero")]

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use wirekv_card::{Card, Port};
+use wirekv_memcache::binary::opcode::port::FILL;
 use wirekv_memcache::binary::opcode::{DELETE_QUIET, FLUSH_QUIET, NOOP};
 use wirekv_proto::limits::KEY_MAX;
 use wirekv_upstream::{Cache, Item, Protocol, Sockets, Upstream, Within};
@@ -16,8 +17,6 @@ use crate::mover::Mover;
 use crate::port::{Hold, Lost, RequestPort, Speech};
 use crate::walk::replies_of;
 
-/// The port's opcode of a set that gives the CAS unique, too.
-const FILL: u8 = 0x3d;
 /// So many clients are asked about in a second.
 const ASKED: usize = 16;
 

@@ -100,6 +100,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
         tcp_port: wire.card_tcp_port,
         redis_port: wire.card_redis_port,
         guard: !args.password().is_empty(),
+        upstream: upstream.is_some(),
         udp_port: wire.card_udp_port,
         mtu: wire.mtu,
         vlan: args.host.vlan.unwrap_or(0),
