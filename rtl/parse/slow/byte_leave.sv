@@ -36,7 +36,7 @@ module byte_leave
   input  logic        cr_last_i,
   /// The job ends inside of text for host software, of which the rest comes in the next one.
   input  logic        goes_on_i,
-  /// All of the job's rest went to host software, which answers at once.
+  /// All of the job's rest went to host software as it is.
   input  logic        raw_i,
   /// The end as it was known a clock before.
   input  end_t        end_i,
@@ -136,9 +136,11 @@ module byte_leave
         end
       end
       // If it goes on: host software is asked whether it may.
-      ByCut:   leaves_o = '{pos: job_i.visit.len, mode: MdHost, rem: 32'(!raw_i), noreply: 1'b0};
-      // A datagram's rest host software has already.
-      ByEnd:   if (!(raw_i && job_i.udp)) leaves_o = end_i;
+      ByCut:   leaves_o = '{pos: job_i.visit.len, mode: MdHost, rem: 32'd1, noreply: 1'b0};
+      // Host software answers; but a datagram's rest it has already.
+      ByEnd:
+      if (!raw_i) leaves_o = end_i;
+      else if (!job_i.udp) leaves_o = '{pos: job_i.visit.len, mode: MdHost, rem: '0, noreply: 1'b0};
       default: ;
     endcase
   end

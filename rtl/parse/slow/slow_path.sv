@@ -381,8 +381,8 @@ module slow_path
   assign unplain     = plain_only_q && !whole_q && !partial_q && !value_q && !discard_q &&
       (odd_word || odd_line || odd_length);
   assign gives_up  = ctx.resp.is && broken_q;
-  assign goes_on   = (ctx.resp.is || raw) && whole_q && state_q == ByCut && settled_q &&
-      (is_text || so_far_q == 14'(JobBytes) || (ctx.resp.all && big) || raw);
+  assign goes_on   = ctx.resp.is && whole_q && state_q == ByCut && settled_q &&
+      (is_text || so_far_q == 14'(JobBytes) || (ctx.resp.all && big));
 
   always_comb begin
     go       = begins_q;
@@ -487,7 +487,7 @@ module slow_path
         ByJump:   state_q <= ByRead;
         ByWord:   state_q <= (again || proven) ? ByIdle : eol ? ByLine : ByRead;
         BySkip:   state_q <= (again || proven) ? ByIdle : skip_fits ? ByRead : ByCut;
-        ByPart:   if (tells) state_q <= raw ? (last_part ? ByCut : ByPart) : ended_q ? ByLine : ByRead;
+        ByPart:   if (tells) state_q <= raw ? (last_part ? ByEnd : ByPart) : ended_q ? ByLine : ByRead;
         ByLine:   if (wait_q == 2'd2) state_q <= ByDecide;
         ByDecide: state_q <= ByAct;
         ByAct:
@@ -558,6 +558,8 @@ module slow_path
     if ((state_q == ByEmpty && room_i) || state_q == ByEnd) begin
       rec_do.push   = 1'b1;
       rec_do.commit = 1'b1;
+      // Beats that are still on their way count when they come, and nobody is taken to be there before them.
+      if (raw) key_do.commit = 1'b1;
     end
     if (acts) begin
       rec_do.push   = order_q.action inside {AcReply, AcOp, AcHost, AcSelect} ||
