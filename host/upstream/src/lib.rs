@@ -93,7 +93,7 @@ pub struct Item {
     pub flags: u32,
     /// memcached's CAS unique.
     pub unique: u64,
-    /// Since the UNIX epoch; of memcached whole seconds.
+    /// Since the UNIX epoch; of memcached whole seconds, of Redis milliseconds.
     pub expiry: Option<Duration>,
 }
 

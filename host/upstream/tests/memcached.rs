@@ -58,6 +58,21 @@ fn a_key_is_filled_in_and_a_write_takes_it_out() {
 }
 
 #[test]
+fn a_stale_item_is_not_filled_in() {
+    let Some(server) = memcached() else { return };
+    let mut front = Front::new(&server.1);
+    front.ask(1, b"set a 0 0 1\r\n1\r\nset b 0 0 1\r\n1\r\nmd a I T30\r\n");
+    assert_eq!(front.ask(1, b"get a b\r\n"), b"VALUE a 0 1\r\n1\r\nVALUE b 0 1\r\n1\r\nEND\r\n");
+    // They are asked for one after the other.
+    front.until(|front| front.value("b").is_some());
+    assert_eq!(front.value("a"), None);
+    // An `mg` of what gates would answer is a get.
+    front.ask(1, b"set a 0 0 1\r\n1\r\n");
+    front.ask(1, b"mg YQ== b v\r\n");
+    front.until(|front| front.value("a").is_some());
+}
+
+#[test]
 fn expiry_is_earlier_than_the_servers() {
     let Some(server) = memcached() else { return };
     let mut front = Front::new(&server.1);
