@@ -190,7 +190,9 @@ impl World {
             0..=19 => {
                 self.value += 1;
                 let value = self.value.to_string();
-                format!("set {key} 0 0 {}\r\n{value}\r\n", value.len())
+                // An answer may come while the last command is not complete.
+                let before = self.draw(&["", "get z\r\n"]).unwrap();
+                format!("{before}set {key} 0 0 {}\r\n{value}\r\n", value.len())
             }
             20..=24 => format!("delete {key}\r\n"),
             25 => "flush_all\r\n".into(),
