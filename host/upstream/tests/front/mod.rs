@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test uses some of it")]
 
 use std::collections::HashMap;
+use std::fs::DirEntry;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -63,6 +64,12 @@ impl Process {
     pub fn signal(&self, name: &str) {
         let id = self.0.id().to_string();
         assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
+        // Each of its threads stops when it comes to that.
+        let tasks = || std::fs::read_dir(format!("/proc/{id}/task")).unwrap();
+        let state = |task: DirEntry| std::fs::read_to_string(task.path().join("stat")).unwrap();
+        while name == "-STOP" && !tasks().all(|task| state(task.unwrap()).contains(") T ")) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 }
 
