@@ -108,6 +108,11 @@ fn twice_is_needed() {
     front.until(|front| front.value("a").is_some());
 }
 
+/// Before the script begins anew. (Behind two flushes within a second memcached does not always say the same.)
+const FORGET: &[u8] =
+    b"delete k noreply\r\ndelete n noreply\r\ndelete MN noreply\r\ndelete v noreply\r\n\
+    delete big noreply\r\n";
+
 /// Commands of all sorts, right and wrong. (A `get` of a key that is too long has memcached forget replies that it has not
 /// sent.)
 fn script() -> Vec<u8> {
@@ -118,7 +123,7 @@ fn script() -> Vec<u8> {
         set n 0 0 1 noreply\r\n5\r\nincr n 4\r\ndecr n 100\r\ntouch n 0\r\ngat 0 n\r\n\
         delete n noreply\r\ndelete n\r\nverbosity 0\r\nversion\r\nquux\r\nmx foo\r\nme none\r\n\
         get \x01\x02 k\r\ngets none\r\ncas k 0 0 1 1\r\nx\r\n\r\n \r\nset MN 0 0 4\r\nMN\r\n\r\n\
-        get MN\r\nset v 0 0 13\r\nVALUE a 0 99\n\r\nget v\r\nmg v v\r\nflush_all 0\r\nget k\r\n"
+        get MN\r\nset v 0 0 13\r\nVALUE a 0 99\n\r\nget v\r\nmg v v\r\n"
         .to_vec();
     let long = [&b"set "[..], &[b'k'; 251], b" 0 0 1\r\nx\r\n"].concat();
     script.extend(long);
@@ -136,7 +141,7 @@ fn the_client_gets_what_the_server_says() {
     let expected = direct(&server.1, &script);
     for size in [8192, 1000, 4097] {
         let mut front = Front::new(&server.1);
-        front.ask(1, b"flush_all\r\n");
+        front.ask(1, FORGET);
         let (text, closed) = front.ask_in(1, &script, size);
         let at = text.iter().zip(&expected).position(|(a, b)| a != b);
         let at = at.unwrap_or(text.len().min(expected.len())).saturating_sub(60);
@@ -150,13 +155,13 @@ fn the_client_gets_what_the_server_says() {
 #[test]
 fn a_script_cut_at_every_byte() {
     let Some(server) = memcached() else { return };
-    let script = &script()[..900];
-    let end = script.iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
+    let script = script();
+    let end = script.windows(8).position(|window| window == b"set kkkk").unwrap();
     let script = &script[..end];
     let mut front = Front::new(&server.1);
     let expected = front.ask(1, script);
     for cut in 1..script.len() {
-        front.ask(1, b"flush_all\r\n");
+        front.ask(1, FORGET);
         front.send(1, &script[..cut], Within::No);
         let (mut text, _) = front.receive(1);
         front.send(1, &script[cut..], Within::No);
