@@ -564,6 +564,7 @@ mod tests {
             begins: true,
             all: false,
             db: 0,
+            goes_on: (0, 0),
             came: 0,
         }
     }

@@ -253,7 +253,7 @@ impl Filler {
         // It was asked for before the server looked at its clock.
         let asked = match self.protocol {
             Protocol::Memcached => Duration::from_secs(fetch.asked.as_secs()),
-            Protocol::Redis => fetch.asked,
+            Protocol::Redis => Duration::from_millis(fetch.asked.as_millis() as u64),
         };
         let left = match (found.left, self.settings.max_age) {
             (Some(left), Some(age)) => Some(left.min(age)),

@@ -93,7 +93,7 @@ pub struct Item {
     pub flags: u32,
     /// memcached's CAS unique.
     pub unique: u64,
-    /// Since the UNIX epoch; of memcached whole seconds.
+    /// Since the UNIX epoch; of memcached whole seconds, of Redis milliseconds.
     pub expiry: Option<Duration>,
 }
 
@@ -189,9 +189,8 @@ impl<N: Net> Upstream<N> {
         }
         let batch = client.take(&self.engine, &self.server.table);
         client.closes |= batch.closes && batch.send.is_empty();
-        if batch.whole > 0 {
-            client.opens.append(&mut client.partial);
-        }
+        // The first command that ends is the one that was not complete.
+        client.opens.append(&mut client.partial);
         let last = batch.effects.len();
         for (effect, at) in batch.effects.into_iter().zip(1..) {
             let opens = match batch.open && at == last {

@@ -70,7 +70,7 @@ impl fmt::Display for Address {
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
     /// It cannot be reached.
-    #[error("{0}")]
+    #[error(transparent)]
     Io(#[from] io::Error),
     /// Its name stands for nothing.
     #[error("it has no address")]

@@ -148,12 +148,11 @@ fn info(entry: &Value) -> Option<(Vec<u8>, Info)> {
     // Of a part it is `container|part`.
     let short = name.split(|byte| *byte == b'|').next_back()?.to_vec();
     let parts = fields.get(9).map_or(&[][..], Value::list);
-    let keys = match fields.get(8).map(Value::list) {
-        Some(specs) if !specs.is_empty() => {
-            // Those that are only read do not matter.
-            let is_written = |spec: &&Value| !has_flag(spec, b"RO");
-            specs.iter().filter(is_written).map(specification).collect()
-        }
+    let specs = fields.get(8).map_or(&[][..], Value::list);
+    // Those that are only read do not matter.
+    let written: Vec<&Value> = specs.iter().filter(|spec| !has_flag(spec, b"RO")).collect();
+    let keys = match specs {
+        [_, ..] => written.iter().map(|spec| specification(spec)).collect(),
         _ if first > 0 && !has(b"movablekeys") => {
             let last = if last < 0 { last } else { last - first };
             let begin = Begin::At(first as usize);
@@ -162,16 +161,13 @@ fn info(entry: &Value) -> Option<(Vec<u8>, Info)> {
         _ => None,
     };
     let info = Info {
-        writes: has(b"write") || has(b"may_replicate"),
+        // PFCOUNT has no flag of a write, and changes what its key has.
+        writes: has(b"write") || has(b"may_replicate") || !written.is_empty(),
         blocks: has(b"blocking"),
         keys,
-        parts: parts.iter().filter_map(info_of_part).collect(),
+        parts: parts.iter().filter_map(info).collect(),
     };
     Some((short, info))
-}
-
-fn info_of_part(entry: &Value) -> Option<(Vec<u8>, Info)> {
-    info(entry)
 }
 
 fn has_flag(spec: &Value, flag: &[u8]) -> bool {

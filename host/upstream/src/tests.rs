@@ -30,7 +30,13 @@ impl Model {
     /// Serves the first command of what a connection has sent.
     fn serve(&mut self, text: &mut Vec<u8>, draws: &mut SmallRng) -> Option<Vec<u8>> {
         let end = text.iter().position(|byte| *byte == b'\n')? + 1;
-        let line = String::from_utf8(text.drain(..end).collect()).unwrap();
+        let line = String::from_utf8(text[..end].to_vec()).unwrap();
+        let body = line.strip_prefix("set ").and_then(|rest| rest.split_whitespace().nth(3));
+        let body = body.map_or(0, |len| len.parse::<usize>().unwrap() + 2);
+        if text.len() < end + body {
+            return None;
+        }
+        text.drain(..end);
         let words: Vec<&str> = line.split_whitespace().collect();
         let key = words.get(1).copied().unwrap_or_default();
         let value = self.items.get(key.as_bytes());
@@ -124,8 +130,8 @@ struct World {
     table: Table,
     draws: SmallRng,
     now: Instant,
-    /// Clients that wait for an answer.
-    waits: [bool; CLIENTS],
+    /// What clients send next that wait for an answer.
+    waits: [Option<Vec<u8>>; CLIENTS],
     value: u64,
     hits: u32,
 }
@@ -146,7 +152,7 @@ impl World {
             table: Table::default(),
             draws: SmallRng::seed_from_u64(seed),
             now,
-            waits: [false; CLIENTS],
+            waits: Default::default(),
             value: 0,
             hits: 0,
         }
@@ -177,14 +183,16 @@ impl World {
     fn ask(&mut self) {
         let conn = self.draws.random_range(0..CLIENTS);
         let key = char::from(b'a' + self.draws.random_range(0..KEYS));
-        if self.waits[conn] {
+        if self.waits[conn].is_some() {
             return;
         }
         let text = match self.draws.random_range(0..100) {
             0..=19 => {
                 self.value += 1;
                 let value = self.value.to_string();
-                format!("set {key} 0 0 {}\r\n{value}\r\n", value.len())
+                // An answer may come while the last command is not complete.
+                let before = self.draw(&["", "get z\r\n"]).unwrap();
+                format!("{before}set {key} 0 0 {}\r\n{value}\r\n", value.len())
             }
             20..=24 => format!("delete {key}\r\n"),
             25 => "flush_all\r\n".into(),
@@ -195,9 +203,15 @@ impl World {
             }
             _ => format!("get {key}\r\n"),
         };
-        self.waits[conn] = true;
+        let mut text = text.into_bytes();
+        let cut = self.draws.random_range(1..=text.len());
+        self.waits[conn] = Some(text.split_off(cut));
+        self.row(conn, &text);
+    }
+
+    fn row(&mut self, conn: usize, text: &[u8]) {
         let row = (Within::No, false);
-        self.upstream.row([conn as u8, 0, 0, 0], text.as_bytes(), row, (self.now, UNIX));
+        self.upstream.row([conn as u8, 0, 0, 0], text, row, (self.now, UNIX));
     }
 
     /// The server serves a command of some connection.
@@ -260,9 +274,17 @@ impl World {
         let mut say = |tag, piece, _| pieces.push((tag, piece));
         self.upstream.turn(self.now, &mut self.table, &mut say);
         for (tag, piece) in pieces {
-            match piece.last {
-                true => self.waits[usize::from(tag[0])] = false,
-                false => self.upstream.more(tag, self.now),
+            let conn = usize::from(tag[0]);
+            match (piece.last, piece.closes) {
+                (false, _) => self.upstream.more(tag, self.now),
+                (true, true) => self.waits[conn] = None,
+                (true, false) => match self.waits[conn].take() {
+                    Some(rest) if !rest.is_empty() => {
+                        self.waits[conn] = Some(Vec::new());
+                        self.row(conn, &rest);
+                    }
+                    _ => {}
+                },
             }
         }
     }

@@ -53,8 +53,28 @@ fn a_key_is_filled_in_and_a_write_takes_it_out() {
         if command.contains("md a I") || got == b"END\r\n" {
             continue;
         }
-        front.until(|front| front.value("a").is_some());
+        // What was asked for before may be under way still.
+        let end = Instant::now() + Duration::from_secs(20);
+        while front.value("a").is_none() {
+            assert!(Instant::now() < end, "{command}");
+            front.ask(2, b"get a\r\n");
+        }
     }
+}
+
+#[test]
+fn a_stale_item_is_not_filled_in() {
+    let Some(server) = memcached() else { return };
+    let mut front = Front::new(&server.1);
+    front.ask(1, b"set a 0 0 1\r\n1\r\nset b 0 0 1\r\n1\r\nmd a I T30\r\n");
+    assert_eq!(front.ask(1, b"get a b\r\n"), b"VALUE a 0 1\r\n1\r\nVALUE b 0 1\r\n1\r\nEND\r\n");
+    // They are asked for one after the other.
+    front.until(|front| front.value("b").is_some());
+    assert_eq!(front.value("a"), None);
+    // An `mg` of what gates would answer is a get.
+    front.ask(1, b"set a 0 0 1\r\n1\r\n");
+    front.ask(1, b"mg YQ== b v\r\n");
+    front.until(|front| front.value("a").is_some());
 }
 
 #[test]
@@ -88,6 +108,11 @@ fn twice_is_needed() {
     front.until(|front| front.value("a").is_some());
 }
 
+/// Before the script begins anew. (Behind two flushes within a second memcached does not always say the same.)
+const FORGET: &[u8] =
+    b"delete k noreply\r\ndelete n noreply\r\ndelete MN noreply\r\ndelete v noreply\r\n\
+    delete big noreply\r\n";
+
 /// Commands of all sorts, right and wrong. (A `get` of a key that is too long has memcached forget replies that it has not
 /// sent.)
 fn script() -> Vec<u8> {
@@ -98,7 +123,7 @@ fn script() -> Vec<u8> {
         set n 0 0 1 noreply\r\n5\r\nincr n 4\r\ndecr n 100\r\ntouch n 0\r\ngat 0 n\r\n\
         delete n noreply\r\ndelete n\r\nverbosity 0\r\nversion\r\nquux\r\nmx foo\r\nme none\r\n\
         get \x01\x02 k\r\ngets none\r\ncas k 0 0 1 1\r\nx\r\n\r\n \r\nset MN 0 0 4\r\nMN\r\n\r\n\
-        get MN\r\nset v 0 0 13\r\nVALUE a 0 99\n\r\nget v\r\nmg v v\r\nflush_all 0\r\nget k\r\n"
+        get MN\r\nset v 0 0 13\r\nVALUE a 0 99\n\r\nget v\r\nmg v v\r\n"
         .to_vec();
     let long = [&b"set "[..], &[b'k'; 251], b" 0 0 1\r\nx\r\n"].concat();
     script.extend(long);
@@ -116,7 +141,7 @@ fn the_client_gets_what_the_server_says() {
     let expected = direct(&server.1, &script);
     for size in [8192, 1000, 4097] {
         let mut front = Front::new(&server.1);
-        front.ask(1, b"flush_all\r\n");
+        front.ask(1, FORGET);
         let (text, closed) = front.ask_in(1, &script, size);
         let at = text.iter().zip(&expected).position(|(a, b)| a != b);
         let at = at.unwrap_or(text.len().min(expected.len())).saturating_sub(60);
@@ -130,18 +155,20 @@ fn the_client_gets_what_the_server_says() {
 #[test]
 fn a_script_cut_at_every_byte() {
     let Some(server) = memcached() else { return };
-    let script = &script()[..900];
-    let end = script.iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
+    let script = script();
+    let end = script.windows(8).position(|window| window == b"set kkkk").unwrap();
     let script = &script[..end];
     let mut front = Front::new(&server.1);
     let expected = front.ask(1, script);
     for cut in 1..script.len() {
-        front.ask(1, b"flush_all\r\n");
+        front.ask(1, FORGET);
         front.send(1, &script[..cut], Within::No);
         let (mut text, _) = front.receive(1);
         front.send(1, &script[cut..], Within::No);
         text.extend(front.receive(1).0);
-        assert!(text == expected, "{cut}\n{}\n{}", text.escape_ascii(), expected.escape_ascii());
+        let same = text.iter().zip(&expected).take_while(|(a, b)| a == b).count();
+        let (found, wanted) = (text[same..].escape_ascii(), expected[same..].escape_ascii());
+        assert!(text == expected, "{cut}: {found}\nfor {wanted}");
     }
 }
 

@@ -380,3 +380,53 @@ fn addresses() {
     let right: Address = server.1.parse().unwrap();
     assert!(Server::meet(&right).unwrap_err().to_string().contains("password"));
 }
+
+/// The server's own table tells which keys a command may change; of those of it alone nothing is in the card.
+#[test]
+fn keys_of_all_sorts_of_commands() {
+    let Some(server) = redis() else { return };
+    let mut front = Front::new(&server.1);
+    let all = ["a", "b", "c"];
+    for (words, changed) in [
+        ("SET a 1", "a"),
+        ("MSET a 1 b 2", "ab"),
+        ("MSETNX a 1 c 2", "ac"),
+        ("DEL a b", "ab"),
+        ("COPY a b REPLACE", "b"),
+        ("RENAMENX a b", "ab"),
+        ("BITOP NOT b a", "b"),
+        ("BITFIELD a GET u8 0", "a"),
+        ("BITFIELD_RO a GET u8 0", ""),
+        ("LMPOP 2 a b LEFT", "ab"),
+        ("BLMPOP 0.01 2 a c RIGHT", "ac"),
+        ("BLPOP a b 0.01", "ab"),
+        ("ZUNIONSTORE a 2 b c", "a"),
+        ("ZDIFF 2 a b", ""),
+        ("SINTERSTORE c a b", "c"),
+        ("XREADGROUP GROUP g c STREAMS a >", ""),
+        ("XGROUP CREATE a g 0", "a"),
+        ("XADD b * f v", "b"),
+        ("GEOSEARCHSTORE c a FROMLONLAT 0 0 BYBOX 1 1 m", "c"),
+        ("GEORADIUS a 0 0 1 m STORE b", "b"),
+        ("SORT_RO a", ""),
+        ("SORT a", "abc"),
+        ("EVAL return(1) 1 a", "abc"),
+        ("FUNCTION LIST", ""),
+        ("FUNCTION FLUSH", "abc"),
+        ("OBJECT FREQ a", ""),
+        ("PFCOUNT a", "a"),
+        ("GETEX a", "a"),
+        ("PUBLISH a b", ""),
+        ("NOSUCH a", "abc"),
+        ("CONFIG GET save", ""),
+        ("FLUSHDB", "abc"),
+        ("KEYS *", ""),
+    ] {
+        ask(&mut front, 1, "MSET a 1 b 2 c 3");
+        ask(&mut front, 2, "MGET a b c");
+        front.until(|front| all.iter().all(|key| front.value(key).is_some()));
+        ask(&mut front, 1, words);
+        let gone: String = all.into_iter().filter(|key| front.value(key).is_none()).collect();
+        assert_eq!(gone, changed, "{words}");
+    }
+}

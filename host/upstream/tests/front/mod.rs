@@ -2,10 +2,12 @@
 #![allow(dead_code, reason = "each test uses some of it")]
 
 use std::collections::HashMap;
+use std::fs::DirEntry;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -62,19 +64,34 @@ impl Process {
     pub fn signal(&self, name: &str) {
         let id = self.0.id().to_string();
         assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
+        // Each of its threads stops when it comes to that.
+        let tasks = || std::fs::read_dir(format!("/proc/{id}/task")).unwrap();
+        let state = |task: DirEntry| std::fs::read_to_string(task.path().join("stat")).unwrap();
+        while name == "-STOP" && !tasks().all(|task| state(task.unwrap()).contains(") T ")) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 }
 
+/// One that no other test takes, below those that the kernel gives to clients.
 fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let next = std::process::id().wrapping_mul(64) + NEXT.fetch_add(1, Ordering::Relaxed);
+        let port = 20_000 + (next % 12_000) as u16;
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 fn run(mut command: Command, port: u16, protocol: &str) -> Process {
     let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let child = child.spawn().unwrap();
+    let mut child = child.spawn().unwrap();
     let end = Instant::now() + PATIENCE;
     while TcpStream::connect(("127.0.0.1", port)).is_err() {
         assert!(Instant::now() < end, "{protocol} does not listen");
+        assert!(child.try_wait().unwrap().is_none(), "{protocol} ended at its start");
         std::thread::sleep(Duration::from_millis(5));
     }
     Process(child, format!("{protocol}:127.0.0.1:{port}"))
