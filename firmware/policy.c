@@ -78,7 +78,7 @@ bool policy_idle(uint32_t now) {
   uint8_t key[KEY_MAX];
   const size_t length = accel_take(key);
   if (length == 0) return false;
-  const struct item *item = store_find(key, length, store_hash(key, length), now);
+  const struct item *item = store_look(key, length, store_hash(key, length), now);
   if (!item) return true;
   accel_key(key, length);
   if (!accel_move(REGULARS)) put(item, REGULARS);

@@ -1,6 +1,6 @@
 // Which keys are served in front of the software, by the accelerator (accel.h). Whoever wants another choice changes policy.c
-// alone. Without an accelerator nobody calls these. docs/SHARE.md says what the choice is worth, and `make machine-share`
-// measures another one.
+// alone. It only looks at items, so which of them are there does not depend on the choice. Without an accelerator nobody calls
+// these. docs/SHARE.md says what the choice is worth, and `make machine-share` measures another one.
 #pragma once
 
 #include <stdbool.h>

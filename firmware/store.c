@@ -75,18 +75,35 @@ static void leave(struct way *way, uint32_t *count) {
 
 void store_remove(struct item *item) { clear(way_of(item)); }
 
-struct item *store_find(const uint8_t *key, size_t length, uint32_t hash, uint32_t now) {
+/// The key's way, whether its item is over or not.
+static struct way *find(const uint8_t *key, size_t length, uint32_t hash) {
   struct way *bucket = buckets[hash & bucket_mask];
   for (int n = 0; n < WAYS; ++n) {
     if (bucket[n].place == NONE || bucket[n].hash != hash) continue;
-    struct item *item = at(bucket[n].place - 1);
-    if (item->key_length != length || memcmp(item->bytes, key, length) != 0) continue;
-    const bool flushed = item->cas <= flushed_cas || (flush_at != 0 && flush_at <= now && item->stored <= flush_at);
-    if (!flushed && (item->expires == 0 || item->expires > now)) return item;
-    leave(&bucket[n], &store_counts.expired);
-    return NULL;
+    const struct item *item = at(bucket[n].place - 1);
+    if (item->key_length == length && memcmp(item->bytes, key, length) == 0) return &bucket[n];
   }
   return NULL;
+}
+
+static bool is_over(const struct item *item, uint32_t now) {
+  return item->cas <= flushed_cas || (flush_at != 0 && flush_at <= now && item->stored <= flush_at) ||
+         (item->expires != 0 && item->expires <= now);
+}
+
+struct item *store_find(const uint8_t *key, size_t length, uint32_t hash, uint32_t now) {
+  struct way *way = find(key, length, hash);
+  if (!way) return NULL;
+  struct item *item = at(way->place - 1);
+  if (!is_over(item, now)) return item;
+  leave(way, &store_counts.expired);
+  return NULL;
+}
+
+const struct item *store_look(const uint8_t *key, size_t length, uint32_t hash, uint32_t now) {
+  const struct way *way = find(key, length, hash);
+  const struct item *item = way ? at(way->place - 1) : NULL;
+  return item && !is_over(item, now) ? item : NULL;
 }
 
 /// Takes the oldest item out of the log.

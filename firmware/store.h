@@ -30,8 +30,11 @@ void store_init(void *memory, size_t bytes, uint32_t seed);
 
 uint32_t store_hash(const uint8_t *key, size_t length);
 
-/// The item, or null. `now` is Unix time. It stays where it is until store_room.
+/// The item, or null. `now` is Unix time. It stays where it is until store_room. One whose time is over leaves.
 struct item *store_find(const uint8_t *key, size_t length, uint32_t hash, uint32_t now);
+
+/// The same, and none leaves: for what no request asks.
+const struct item *store_look(const uint8_t *key, size_t length, uint32_t hash, uint32_t now);
 
 /// A place for an item: the oldest ones leave. Null: none is that large. To be filled and given to store_put at once.
 struct item *store_room(size_t key_length, size_t length);
