@@ -126,7 +126,7 @@ module scheduler
       queue_all_dear,
       host_ready_q;  // the second: the request port's, which waits in no queue
   conn_t queue_conn;
-  logic piece_blocked_q;
+  logic piece_blocked_q, piece_due_q;
 
   logic read_valid_q, act_valid_q;
   conn_t read_conn_q, act_conn_q;
@@ -161,7 +161,7 @@ module scheduler
   ) u_turn (
     .clk_i,
     .rst_ni,
-    .s_valid_i(can_done ? 2'b00 : {can_ev, can_issue}),
+    .s_valid_i((can_done || (piece_due_q && can_piece)) ? 2'b00 : {can_ev, can_issue}),
     .s_ready_o(),
     .s_data_i ({ev_i.conn, ready_conn}),
     .s_last_i ('1),
@@ -205,6 +205,8 @@ module scheduler
   always_ff @(posedge clk_i) begin
     if (!rst_ni) read_valid_q <= 1'b0;
     else read_valid_q <= choose_valid;
+    // A piece that has waited has its turn before events and bytes, of which there may be one in each clock.
+    piece_due_q <= rst_ni && hpiece_valid_i && !hpiece_ready_o;
     pressed_q <= {pressed_q[6:0], can_issue && (can_done || can_ev)};
     if (choose_valid) begin
       read_conn_q <= choose_conn;
