@@ -46,8 +46,6 @@ module scheduler
   /// host software lets them in; nor any command in jobs from now on.
   input  logic    guard_i,
   input  logic    pause_i,
-  /// Host software may ask about peers of any protocol, since it answers them all.
-  input  logic    upstream_i,
   /// The log has copied much: connections whose jobs copy wait.
   input  logic    late_i,
   /// A datagram's job begins, or ends.
@@ -377,7 +375,7 @@ module scheduler
     if (enqueue) act_rec_d.queued = 1'b1;
     about_o.conn  = act_conn_q;
     about_o.left  = act_rec_q.fin;
-    about_o.there = live && !act_host_q && (act_rec_q.stand.redis || upstream_i) &&
+    about_o.there = live && !act_host_q && act_rec_q.stand.redis &&
                     act_rec_q.stand.met == !act_piece_q.stranger &&
                     (act_rec_q.told || !act_piece_q.three);
     if (about && about_o.there) act_rec_d.told = 1'b1;

@@ -144,7 +144,6 @@ module ingress
     .hold_i,
     .guard_i,
     .pause_i,
-    .upstream_i,
     .late_i,
     .udp_begin_i(udp),
     .udp_end_i,

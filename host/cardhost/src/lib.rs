@@ -38,6 +38,7 @@
 #![warn(missing_docs)]
 
 mod clients;
+mod datagrams;
 mod exceptions;
 mod items;
 mod memcached;

@@ -8,11 +8,12 @@ use anyhow::Result;
 use wirekv_card::csr::Totals;
 use wirekv_card::{csr, set_time, Card, Port};
 use wirekv_memcache::binary;
-use wirekv_net::{Frames, WireCounts};
+use wirekv_net::{Addresses, Frames, WireCounts};
 use wirekv_proto::Engine;
 use wirekv_resp::Common;
 use wirekv_upstream::{Sockets, Upstream};
 
+use crate::datagrams::Datagrams;
 use crate::exceptions::{self, Answers, Context, Request, Tag};
 use crate::memcached;
 use crate::mover::{Mover, NAP};
@@ -83,8 +84,9 @@ impl Runner {
     }
 
     /// The same for a card whose items are copies of another server's (its register `UPSTREAM` is 1).
-    pub fn before(self, upstream: Upstream<Sockets>) -> Runner {
-        Runner { front: Some(Front::new(upstream)), ..self }
+    /// `ours` are the card's addresses.
+    pub fn before(self, upstream: Upstream<Sockets>, ours: Addresses) -> Runner {
+        Runner { front: Some(Front::new(upstream, ours)), ..self }
     }
 
     /// Runs until the link is stopped.
@@ -170,6 +172,10 @@ impl Runner {
     }
 
     fn answer(&mut self, came: u64, packet: &[u8]) -> Result<()> {
+        if let Some(front) = self.front.as_mut().filter(|_| Datagrams::is_one(packet)) {
+            front.datagram(packet, &self.mover);
+            return Ok(());
+        }
         let Some(request) = Request::parse(packet) else {
             eprintln!("wirekv: {} bytes from the punt queue are no request", packet.len());
             return Ok(());

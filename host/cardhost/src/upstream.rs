@@ -7,10 +7,12 @@ use std::time::{Duration, Instant};
 use wirekv_card::{Card, Port};
 use wirekv_memcache::binary::opcode::port::FILL;
 use wirekv_memcache::binary::opcode::{DELETE_QUIET, FLUSH_QUIET, NOOP};
+use wirekv_net::Addresses;
 use wirekv_proto::limits::KEY_MAX;
-use wirekv_upstream::{Cache, Item, Protocol, Sockets, Upstream, Within};
+use wirekv_upstream::{Cache, Item, Piece, Protocol, Sockets, Upstream, Within};
 
 use crate::clients::Question;
+use crate::datagrams::Datagrams;
 use crate::exceptions::{self, Context, Request, Tag};
 use crate::items::{binary, lines, Writes};
 use crate::mover::Mover;
@@ -31,11 +33,28 @@ struct Row {
 pub struct Front {
     upstream: Upstream<Sockets>,
     rows: HashMap<Tag, Row>,
+    datagrams: Datagrams,
 }
 
 impl Front {
-    pub fn new(upstream: Upstream<Sockets>) -> Front {
-        Front { upstream, rows: HashMap::new() }
+    pub fn new(upstream: Upstream<Sockets>, ours: Addresses) -> Front {
+        let datagrams = Datagrams::new(ours, Instant::now());
+        Front { upstream, rows: HashMap::new(), datagrams }
+    }
+
+    /// A packet with a datagram.
+    pub fn datagram(&mut self, packet: &[u8], card: &Mover) {
+        self.datagrams.take(packet);
+        self.ask(card);
+    }
+
+    /// Those that wait are asked for at the server.
+    fn ask(&mut self, card: &Mover) {
+        let now = (Instant::now(), card.now());
+        while let Some((tag, datagram)) = self.datagrams.next() {
+            let within = within((datagram.goes_on, 0));
+            self.upstream.row(tag, &datagram.text, (within, false), now);
+        }
     }
 
     /// How long this can be left alone.
@@ -78,12 +97,31 @@ impl Front {
         let mut items = Items { protocol: self.upstream.protocol(), card: &mut *card, port };
         self.upstream.turn(Instant::now(), &mut items, &mut say);
         for (tag, piece, waits) in pieces {
+            if Datagrams::is_mine(tag) {
+                self.say(tag, &piece, card);
+                continue;
+            }
             let context = Context { all: piece.all, ..Context::default() };
             send(card, tag, context, (&piece.text, piece.last, piece.closes));
             if waits {
                 Question { tag, stranger: false, told: false }.is_there(card);
             }
         }
+    }
+
+    /// A piece of the answer to a datagram.
+    fn say(&mut self, tag: Tag, piece: &Piece, card: &mut Mover) {
+        let now = Instant::now();
+        for frame in self.datagrams.answer(tag, &piece.text, piece.last, now) {
+            card.send(Port::Host, &frame);
+        }
+        match piece.last {
+            false => self.upstream.more(tag, now),
+            // What is left of a command that was cut is not the next datagram's.
+            true if piece.all || piece.closes => self.upstream.gone(tag, true, now),
+            true => {}
+        }
+        self.ask(card);
     }
 
     /// Looks which clients are gone: nothing of them is kept, and nothing waits for them at the server.
@@ -439,7 +477,7 @@ mod tests {
             let sockets = Sockets::new(&server, move || link.nudge()).unwrap();
             let settings = Settings { admit_all: true, ..Settings::default() };
             let upstream = Upstream::new(server, settings, sockets, Instant::now()).unwrap();
-            let front = Front::new(upstream);
+            let front = Front::new(upstream, crate::datagrams::tests::ours());
             let mut bench =
                 Bench { front, mover, port: RequestPort::default(), state, _poll: poll };
             bench.until(|state| state.flushes >= 2);

@@ -7,7 +7,7 @@ mod afxdp;
 mod bpf;
 #[cfg(feature = "dpdk")]
 mod dpdk;
-mod ether;
+pub mod ether;
 mod ethtool;
 mod frames;
 mod ifreq;

@@ -125,15 +125,13 @@ fn useless_upstream(
     const OF: &str = "is a flag of --upstream";
     const PORT: &str = "does not go with --upstream redis:, whose clients come to --redis-port";
     const REDIS: &str = "does not go with --upstream memcached:, whose clients come to --port";
-    const UDP: &str = "does not go with --upstream, which serves TCP alone";
+    const UDP: &str = "does not go with --upstream redis:, whose clients come over TCP";
     const PASSWORD: &str = "does not go with --upstream, whose server decides who its clients are";
     let of = [("upstream_timeout", OF), ("upstream_admit", OF), ("max_age", OF)];
     let others: &[_] = match args.host.upstream.as_ref().map(|upstream| upstream.protocol) {
         None => &of,
         Some(Protocol::Redis) => &[("port", PORT), ("udp_port", UDP), ("requirepass", PASSWORD)],
-        Some(Protocol::Memcached) => {
-            &[("redis_port", REDIS), ("udp_port", UDP), ("requirepass", PASSWORD)]
-        }
+        Some(Protocol::Memcached) => &[("redis_port", REDIS), ("requirepass", PASSWORD)],
     };
     others.iter().copied().find(|(other, _)| is_given(other))
 }

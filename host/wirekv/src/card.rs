@@ -138,7 +138,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
     let mover = Mover::new(card, card_end.clone(), damaged, refuser, args.verbose);
     let mut runner = Runner::new(mover, options(args, &address, &layout, conns), common)?;
     if let Some(server) = upstream {
-        runner = runner.before(before(args, server, &card_end)?);
+        runner = runner.before(before(args, server, &card_end)?, wire);
     }
     let card_thread = thread("card", move || runner.run())?;
     let net_thread = thread("net", move || run_net(net, net_end))?;
