@@ -235,7 +235,7 @@ module scheduler
           rec_d.stand.all = 1'b1;
           rec_d.known     = rec.known;
         end
-        rec_d.dear   = 1'b0;
+        rec_d.dear = 1'b0;
       end
       OpEvent: begin
         if (read_ev_q.acked) rec_d.tx_acked = read_ev_q.tx_ptr;

@@ -49,8 +49,18 @@ module dgram_queue
   } head_t;
 
   // ---------------------------------------------------------------- in
-  logic takes, first_q, refuses, refuses_q, heads_full, kept, beats_empty, unused_lost, unused_jobs_room;
-  logic beat_valid, beat_take, pending_kept, pending_valid, head_valid, head_take, unused_heads_room;
+  logic
+      takes,
+      first_q,
+      refuses,
+      refuses_q,
+      heads_full,
+      kept,
+      beats_empty,
+      unused_lost,
+      unused_jobs_room;
+  logic
+      beat_valid, beat_take, pending_kept, pending_valid, head_valid, head_take, unused_heads_room;
   axis_t beat_in, beat;
   head_t head;
   logic [$clog2(Dgrams+1)-1:0] heads_level;
