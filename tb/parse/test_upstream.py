@@ -3,6 +3,7 @@
 import random
 
 import cocotb
+import pytest
 
 from harness.clock import every_clock, start
 from harness.models import run
@@ -331,5 +332,6 @@ async def datagrams(dut):
     assert len(bench.udp_ops) == len(wants) + 1 and 50 < rests < len(wants) - 50
 
 
+@pytest.mark.skipif(not T.Config.upstream, reason="this variant stands before no other server")
 def test_upstream():
     run(__file__, "ingress", ["rtl/lib/lib.f", "rtl/parse/ingress.f"], Conns=16)

@@ -2,8 +2,12 @@
 
 import random
 
+import pytest
+
 from harness.structs import T
 from store.store_bench import Bench, do, put
+
+pytestmark = pytest.mark.skipif(not T.Config.upstream, reason="this variant stands before no other server")
 
 HOST = (1 << 14) - 1
 HERE = [b"here%d" % n for n in range(40)] + [b"h%d" % n * 60 for n in range(4)]
