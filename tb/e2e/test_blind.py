@@ -62,7 +62,7 @@ def situations(wire):
     c.talk()
     yield "TIME_WAIT", time_wait(wire)
     yield "closed ports", closed_ports(wire)
-    # The card is silent to one in 64 of these: data may overtake the last ACK of a handshake.
+    # The card is silent to one in 32 of these: data may overtake the last ACK of a handshake.
     for _ in range(4):
         s = Connection(wire, next(wire.ports))
         s.send("PA", b"get x\r\n", ack=77)

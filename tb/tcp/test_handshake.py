@@ -7,7 +7,7 @@ import cocotb
 
 from harness.models import run
 from harness.size import scale
-from tcp.peers import M32, RING, Hand, agreed_mss, blocks, setup, stream, table, whose
+from tcp.peers import M32, RING, Hand, agreed_mss, blocks, refused, setup, stream, table, whose
 
 EPOCH = 1 << 16     # ticks
 
@@ -230,6 +230,24 @@ async def later_data_borrow(dut):
             peer.send(rst=1)
             await gone(bench, session)
     assert met
+
+
+@cocotb.test()
+async def refused_borrow(dut):
+    """Who is refused gets an answer to what it sends then, also if its numbers could be those of later data that
+    borrow."""
+    bench, net, session = await setup(dut, tick=1, limit=0)
+    for i in range(4):                        # both protocols
+        for upper in (1008, random.randrange(1009, 1022), 1022):  # of the proof: 10 bits, of which six are ones
+            peer = Hand(net, i, isn=0)
+            await asked(peer)
+            proof = (peer.ack - peer.seq) % (1 << 22)
+            # The SYN's number is added to these.
+            peer = Hand(net, i, isn=(upper - (proof >> 12)) % 1024)
+            await peer.open()
+            assert (peer.ack - peer.seq) % (1 << 22) >> 12 == upper
+            await refused(peer)
+    assert bench.counts["TcpCountFullLimit"] == 12
 
 
 @cocotb.test()

@@ -15,7 +15,8 @@
 // for the ACK, if the peer had by then sent as many bytes as it received. With it a segment n bytes
 // behind the first one leaves -4097 n where there should be zeros; -4095 times that is -n, modulo
 // 2^22. If n is more than the proof, and below 2^16, it has borrowed from the options, which are not known then; the
-// upper six bits of the proof's place are ones.
+// upper six bits of the proof's place are ones. What leaves the number of an ACK that completes a handshake, or of one
+// that has heard our refusal, is behind nothing and has not borrowed.
 module tcp_cookie
   import net_pkg::*;
   import tcp_pkg::*;
@@ -155,9 +156,10 @@ module tcp_cookie
     borrows_q <= last.borrows;
   end
 
-  logic completes;
+  logic completes, bye;
   logic [MixW-1:0] behind;  // the upper bits of -n
   assign completes = sum_q[ZeroW-1:0] == '0;
+  assign bye = sum_q[ZeroW-1:0] == ZeroW'(refusal_bytes(redis_q)) + ZeroW'(1);
   assign behind = sum_q[ZeroW-1:MixShift] - sum_q[MixW-1:0];
 
   assign valid_o  = valid_q[Latency-1];
@@ -166,8 +168,8 @@ module tcp_cookie
           carries: &sum_q[ZeroW-1:HalfShift],
           completes: completes,
           agreed: decode(sum_q[29:ZeroW], own_mss(own_mss_i, six_q)),
-          early: (borrows_q && !completes) || &behind[MixW-1:16-MixShift],
-          bye: sum_q[ZeroW-1:0] == ZeroW'(refusal_bytes(redis_q)) + ZeroW'(1)
+          early: (borrows_q && !completes && !bye) || &behind[MixW-1:16-MixShift],
+          bye: bye
       };
 
   logic unused;
