@@ -66,3 +66,12 @@ def test_never_stale(behind, seed):
     assert not ledger.failures(), ledger.failures()[:10]
     assert ledger.reads >= reads and ledger.counts["values"] > reads / 4
     assert share > 0.2
+
+
+def test_keys_in_base64(alone, behind):
+    """Who stored a key so has it shown so to everybody, also where a copy was asked for."""
+    look = [b"mg foo k v\r\n", b"get foo\r\n", b"mg Zm9v b k v\r\n", b"mg foo v\r\n"]
+    with reference.before(behind, "--upstream-admit", "all") as card, alone.connect() as theirs, card.connect() as ours:
+        for text in (b"ms Zm9v 3 b\r\nabc\r\n", *look * 10, b"ms foo 1\r\nx\r\n", *look * 10):
+            expected = reference.ask(theirs, text + b"mn\r\n", b"MN\r\n")
+            assert reference.ask(ours, text + b"mn\r\n", b"MN\r\n") == expected

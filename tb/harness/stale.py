@@ -454,7 +454,7 @@ def run(server, card, seed, reads, stop_every, seconds, writers=16, readers=16, 
                 return stops(ledger, draw, stop_every)
             while not ledger.stop.is_set():
                 clients[i].turn()
-                if ledger.reads >= reads or time.monotonic() > end:
+                if ledger.reads >= reads or time.monotonic() > end or len(ledger.old) > 20:
                     ledger.stop.set()
             clients[i].close()
         finally:
