@@ -40,7 +40,11 @@ class Proxy:
             threading.Thread(target=self.serve, args=(client,), daemon=True).start()
 
     def serve(self, client):
-        with client, self.server.connect() as server:
+        try:
+            server = self.server.connect()
+        except OSError:
+            return client.close()
+        with client, server:
             while True:
                 for s in select.select([client, server], [], [])[0]:
                     try:
