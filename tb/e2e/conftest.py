@@ -5,7 +5,7 @@ import pytest
 from harness import reference
 from harness.fixtures import ended_well, logs_on_failure, memcached, soft  # noqa: F401
 
-server_log_on_failure = logs_on_failure("wirekv", "soft", "memcached")
+server_log_on_failure = logs_on_failure("wirekv", "before", "soft", "memcached")
 
 
 @pytest.fixture(scope="module")
@@ -18,6 +18,14 @@ def wirekv():
 def wirekv6():
     """The same, spoken to over IPv6."""
     yield from ended_well(reference.wirekv(listen="::1"))
+
+
+@pytest.fixture(scope="module")
+def before():
+    """The card before a memcached of its own."""
+    server = reference.memcached()
+    yield from ended_well(reference.before(server))
+    server.stop()
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from harness.size import scale
 from harness.threads import together
 
 
-@pytest.fixture(params=["memcached", "wirekv", "wirekv6", "soft"])
+@pytest.fixture(params=["memcached", "wirekv", "wirekv6", "before", "soft"])
 def server(request):
     """Each test runs against all: what it expects is what memcached does."""
     return request.getfixturevalue(request.param)

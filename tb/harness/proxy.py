@@ -1,4 +1,4 @@
-"""A proxy that spoils some replies: what a test is worth shows where it must fail."""
+"""A proxy that spoils some replies, or is in the way of requests: what a test is worth shows where it must fail."""
 
 import select
 import socket
@@ -8,11 +8,12 @@ from harness import reference
 
 
 class Proxy:
-    """Passes TCP to `server`; `spoil(reply bytes)` may change them. Looks like a server to a test."""
+    """Passes TCP to `server`; `spoil(reply bytes)` may change them, `hold(request bytes)` too. Either may take its time, and
+    an OSError ends the connection. Looks like a server to a test."""
 
-    def __init__(self, server, spoil):
+    def __init__(self, server, spoil, hold=bytes):
         self.server = server
-        self.spoil = spoil
+        self.spoil, self.hold = spoil, hold
         self.name = "proxy"
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.host, self.port = self.listener.getsockname()
@@ -39,7 +40,11 @@ class Proxy:
             threading.Thread(target=self.serve, args=(client,), daemon=True).start()
 
     def serve(self, client):
-        with client, self.server.connect() as server:
+        try:
+            server = self.server.connect()
+        except OSError:
+            return client.close()
+        with client, server:
             while True:
                 for s in select.select([client, server], [], [])[0]:
                     try:
@@ -47,7 +52,7 @@ class Proxy:
                         if not data:
                             return
                         if s is client:
-                            server.sendall(data)
+                            server.sendall(self.hold(data))
                         else:
                             client.sendall(self.spoil(data))
                     except OSError:

@@ -195,6 +195,13 @@ def wirekv(*options, body="sim", megabytes=256, connections=1024, net="user", th
         argv += ["-p", 11211, "-U", udp_port, "--udp-public"]
     with the_tap() if net == "tap" else contextlib.nullcontext(()) as lock:
         server = Server(body, argv + AS_ROOT + list(options), holds=lock)
+    listen_address(server)
+    server.udp_port = udp_port
+    return server
+
+
+def listen_address(server):
+    """Waits until a server of ours says where it listens."""
     found = []
 
     def listening():
@@ -205,8 +212,20 @@ def wirekv(*options, body="sim", megabytes=256, connections=1024, net="user", th
     if not found[0].startswith("/"):  # a UNIX domain socket
         server.host, server.port = found[0].rsplit(":", 1)
         server.host, server.port = server.host.strip("[]"), int(server.port)
-        server.udp_port = udp_port
-    return server
+
+
+def before(server, *options, redis=False, megabytes=64, connections=256):
+    """The simulated card before another server, for clients of that one's protocol."""
+    if not WIREKV.exists():
+        raise FileNotFoundError(f"{WIREKV} is missing: run `make server`")
+    kind, ports = ("redis", ["--redis-port", free_port()]) if redis else ("memcached", ["-p", 0])
+    argv = [WIREKV, "serve", "--upstream", f"{kind}:{server.host}:{server.port}", *ports]
+    argv += ["-m", megabytes, "-c", min(connections, T.Config.conns)]
+    card = Server("before", argv + AS_ROOT + list(options))
+    listen_address(card)
+    if redis:
+        card.port = ports[1]
+    return card
 
 
 def soft(*options, **more):

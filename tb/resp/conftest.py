@@ -2,10 +2,11 @@
 
 import pytest
 
+from harness import reference
 from harness.fixtures import ended_well, logs_on_failure
 from harness.resp import servers
 
-server_log_on_failure = logs_on_failure("soft", "card", "card6", "redis")
+server_log_on_failure = logs_on_failure("soft", "before", "card", "card6", "redis")
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,15 @@ def card6():
     yield from ended_well(servers.card(listen="::1"))
 
 
-@pytest.fixture(params=["redis", "soft"])
+@pytest.fixture(scope="module")
+def before():
+    """The simulated card before a Redis of its own."""
+    server = servers.redis()
+    yield from ended_well(reference.before(server, redis=True))
+    server.stop()
+
+
+@pytest.fixture(params=["redis", "soft", "before"])
 def either(request):
     """Each in turn: what a test expects of ours is what Redis does."""
     return request.getfixturevalue(request.param)

@@ -286,7 +286,7 @@ fn meta_get(key: &[u8]) -> Vec<u8> {
         true => line.extend_from_slice(key),
         false => base64::encode(key, |group| line.extend_from_slice(group)),
     }
-    line.extend_from_slice(if is_word { b" v f c t\r\n" } else { b" v f c t b\r\n" });
+    line.extend_from_slice(if is_word { b" v f c t k\r\n" } else { b" v f c t b\r\n" });
     line
 }
 
@@ -343,8 +343,8 @@ fn read_meta(input: &[u8]) -> Result<Reply, Reply> {
                 unique = std::str::from_utf8(&word[1..]).ok().and_then(|text| text.parse().ok());
             }
             Some(b't') => left = rest(),
-            // Somebody is to renew it.
-            Some(b'W' | b'X' | b'Z') => plain = false,
+            // Somebody is to renew it; its key is shown in base64 to all, which a copy's is not.
+            Some(b'W' | b'X' | b'Z' | b'b') => plain = false,
             _ => {}
         }
     }

@@ -50,7 +50,8 @@ fn a_key_is_filled_in_and_a_write_takes_it_out() {
         assert_eq!(front.ask(1, command.as_bytes()), reply.as_bytes(), "{command}");
         assert_eq!(front.value("a"), None, "{command}");
         let got = front.ask(2, b"get a\r\n");
-        if command.contains("md a I") || got == b"END\r\n" {
+        // What is to be renewed, or shown in base64, is not filled in.
+        if command.contains("md a I") || command.contains("YQ==") || got == b"END\r\n" {
             continue;
         }
         // What was asked for before may be under way still.

@@ -1,0 +1,17 @@
+"""How many GETs a cache has answered itself: its server's hits, less those of reads for copies, are the others."""
+
+import re
+
+#: memcached's answer to such a read.
+COPY = re.compile(rb"VA \d+ f\d+ c\d+ t-?\d+ ?(?:k|\r\n)")
+
+
+class Copies:
+    """Stands in a `Proxy` before the server, and counts what it gives for copies."""
+
+    def __init__(self, then=bytes):
+        self.count, self.then = 0, then
+
+    def __call__(self, reply):
+        self.count += len(COPY.findall(reply))
+        return self.then(reply)

@@ -1,0 +1,130 @@
+"""Streams for a cache before memcached: text, meta and binary on the same few keys, from several clients in turn. What
+docs/UPSTREAM.md says of the use of items is taken out of the replies, and counted."""
+
+import random
+from collections import Counter
+
+from harness import differ
+from harness.memcached import generate, stream
+
+KEYS = 120
+#: What tells of a server's memory, or changes it: the two servers do not have it alike.
+LEFT_OUT = b"stats", b"cache_memlimit", b"slabs", b"lru"
+
+
+class Text(generate.Text):
+    def command(self):
+        while (parts := super().command())[0].startswith(LEFT_OUT):
+            pass
+        return parts
+
+
+class Reads(generate.Text):
+    """Nothing but reads, most of few keys: what the cache is for."""
+
+    def command(self):
+        rng = self.rng
+        key = rng.choice(self.hot[:8]) if rng.random() < 0.8 else self.key()
+        if self.sizes.get(key, 0) > min(2000, self.reply_room):
+            key = rng.choice(self.counters)
+        self.reply_room -= self.sizes.get(key, 0)
+        return [rng.choice([b"get %s\r\n", b"get %s\r\n", b"gets %s\r\n", b"mg %s v\r\n", b"mg %s k f c s v q\r\n"]) % key]
+
+    break_get = command
+
+
+class BinaryReads(generate.Binary):
+    def command(self):
+        return self.read_one()
+
+    break_get = command
+
+
+def loose(token, found):
+    """A reply without what tells how an item was used; `found` gets that."""
+    text, unique, key = token
+    head, end, rest = bytes(text).partition(b"\r\n")
+    words = head.split(b" ")
+    if isinstance(text, differ.Timed):
+        # Whether it was asked for before; who is to make a stale item anew.
+        of_use = [word for word in words[1:] if word in (b"h0", b"h1", b"W", b"Z")]
+    elif words[0] == b"ME":
+        of_use = [word for word in words[1:] if word.startswith(b"fetch=")]
+    else:
+        return token
+    found.append(of_use)
+    kept = differ.Timed([words[0], *(word for word in words[1:] if word not in of_use)], end + rest)
+    kept.times = getattr(text, "times", [])
+    return kept, unique, key
+
+
+class TextDiffer(differ.Differ):
+    """Counts in `use`, by name, replies that tell another use of an item, and in `told` all that tell one."""
+
+    def __init__(self, *servers, use, told, **options):
+        super().__init__(*servers, **options)
+        self.use, self.told, self.found = use, told, []
+
+    def split(self, reply):
+        self.found.append([])
+        return [loose(token, self.found[-1]) for token in differ.tokens(reply)]
+
+    def run(self, burst):
+        self.found.clear()
+        reply = super().run(burst)
+        for theirs, ours in zip(*self.found):
+            for name in {word[:1] for word in theirs + ours}:
+                name = "fetch=" if name == b"f" else "h" if name == b"h" else "W"
+                self.told[name] += 1
+                self.use[name] += theirs != ours
+        return reply
+
+
+class Clients:
+    """So many clients of each kind, each with its own connection to each server; `run` has one of them send a burst."""
+
+    def __init__(self, servers, seed, budget, each=2, largest=100_000):
+        self.rng, self.uniques = random.Random(seed), differ.Uniques()
+        self.use, self.told, self.history = Counter(), Counter(), []
+        self.pairs, sizes = [], {}
+        kinds = [(Text, {"meta": 0.1}), (Text, {"meta": 0.8}), (Text, {"pipeline": 1}), (generate.Binary, {}),
+                 (Reads, {}), (Reads, {"pipeline": 1}), (Reads, {"pipeline": 4}), (BinaryReads, {"broken": 0})]  # fmt: skip
+        for number, (make, options) in enumerate(kinds * each):
+            # The same keys for all.
+            generator = make(seed, keys=KEYS, value_budget=budget, reply_budget=2 * budget, largest=largest, **options)
+            generator.rng, generator.sizes = random.Random(f"{seed} {number}"), sizes
+            label = f"upstream_{seed}_{number}"
+            if issubclass(make, generate.Binary):
+                play = differ.BinaryDiffer(*servers, uniques=self.uniques, label=label)
+            else:
+                play = TextDiffer(*servers, uniques=self.uniques, label=label, use=self.use, told=self.told)
+            play.history = self.history
+            self.pairs.append((play, generator))
+
+    @property
+    def commands(self):
+        return sum(play.commands for play, _ in self.pairs)
+
+    def run(self):
+        play, generator = self.rng.choice(self.pairs)
+        del self.history[:-400]
+        play.run(generator.burst())
+
+    def over_the_limit(self, size):
+        """Values that are as large as an item may be, and larger; they are read twice."""
+        play, _ = self.pairs[0]
+        line, key = b"set %s 0 0 %d\r\n", b"large"
+        for nonce, more in enumerate((-1, 0, 1, 300_000), 1):
+            length = size - stream.ITEM_OVERHEAD - len(key) + more
+            text = line % (key, length) + b"v" * length + b"\r\n"
+            play.run(stream.Burst([[text], [b"get large\r\n"]], stream.sentinel(b"", nonce)))
+            play.run(stream.Burst([[b"get large\r\n"]], stream.sentinel(b"", nonce + 10)))
+
+    def close(self):
+        for play, _ in self.pairs:
+            play.close()
+
+    def same_uniques(self):
+        """CAS uniques of both servers are the same numbers, since both have had the same writes in the same order."""
+        return sum(len(pairing.pairs[0]) for pairing in self.uniques.values()), [
+            pair for pairing in self.uniques.values() for pair in pairing.pairs[0].items() if pair[0] != pair[1]]

@@ -1,0 +1,464 @@
+"""Whether a cache gives old values: writers and readers at the same time, and a ledger of what a read may give.
+
+Each key has one writer. What it writes has a version, which grows with each command and stands at the end of the value. A
+read gives no version below that of the last command that was answered before the read was sent, nor below what anybody had
+read by then (its *floor*). A command that was not answered, or with an error, may be executed whenever: its writer leaves
+the key alone from then on, and has another one in its place. Times are the server's own: a thread asks it."""
+
+import contextlib
+import random
+import re
+import signal
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass
+
+from harness import reference
+from harness.memcached import packets
+from harness.threads import together
+
+SIZES = [0, 8, 50, 50, 200, 200, 700, 3_000]
+LARGE = [9_000, 30_000, 60_000]
+
+
+class Gone(Exception):
+    """The connection was closed, or is of no more use."""
+
+
+@contextlib.contextmanager
+def gone():
+    """Of a system call: silence is no end."""
+    try:
+        yield
+    except TimeoutError:
+        raise
+    except OSError as e:
+        raise Gone(str(e)) from e
+
+
+@dataclass
+class Command:
+    what: str
+    key: bytes
+    version: int = 0
+    value: bytes = b""
+    expiry: int = 0
+    unique: int = 0
+
+
+@dataclass
+class Reply:
+    status: str  # ok, absent, exists, error
+    value: bytes | None = None
+    unique: int = 0
+
+
+class Connection:
+    """Sends commands, and gives their replies."""
+
+    def __init__(self, server):
+        self.socket = server.connect(timeout=reference.SECONDS)
+        self.file = self.socket.makefile("rb", 1 << 16)
+
+    def close(self):
+        self.file.close()
+        self.socket.close()
+
+    def send(self, commands):
+        with gone():
+            self.socket.sendall(b"".join(map(self.request, commands)))
+
+    def bytes(self, count):
+        with gone():
+            data = self.file.read(count)
+        if len(data) != count:
+            raise Gone("closed")
+        return data
+
+    def line(self):
+        with gone():
+            line = self.file.readline()
+        if not line.endswith(b"\r\n"):
+            raise Gone("closed")
+        return line[:-2]
+
+
+STATUS = {b"STORED": "ok", b"DELETED": "ok", b"TOUCHED": "ok", b"OK": "ok", b"HD": "ok", b"NOT_FOUND": "absent", b"NF": "absent",
+          b"NOT_STORED": "absent", b"NS": "absent", b"EN": "absent", b"EXISTS": "exists", b"EX": "exists"}  # fmt: skip
+
+
+class Text(Connection):
+    def request(self, c):
+        match c.what:
+            case "get" | "several":
+                return b"get %s\r\n" % c.key
+            case "gets":
+                return b"gets %s\r\n" % c.key
+            case "cas":
+                return b"cas %s 0 %d %d %d\r\n%s\r\n" % (c.key, c.expiry, len(c.value), c.unique, c.value)
+            case "set" | "append":
+                return b"%s %s 0 %d %d\r\n%s\r\n" % (c.what.encode(), c.key, c.expiry, len(c.value), c.value)
+            case "delete":
+                return b"delete %s\r\n" % c.key
+            case "incr":
+                return b"incr %s 1\r\n" % c.key
+            case "touch":
+                return b"touch %s %d\r\n" % (c.key, c.expiry)
+            case "flush":
+                return b"flush_all\r\n"
+
+    def reply(self, c):
+        line = self.line()
+        words = line.split(b" ")
+        if c.what == "several":
+            found = {}
+            while words[0] == b"VALUE":
+                found[words[1]] = self.bytes(int(words[3]) + 2)[:-2]
+                words = self.line().split(b" ")
+            return Reply("ok" if words == [b"END"] else "error", found)
+        if words[0] == b"VALUE":
+            value = self.bytes(int(words[3]) + 2)[:-2]
+            assert self.line() == b"END", line
+            assert words[1] == c.key, (c, line)
+            return Reply("ok", value, int(words[4]) if len(words) > 4 else 0)
+        if words[0] == b"END":
+            return Reply("absent")
+        if words[0].isdigit():
+            return Reply("ok", words[0])
+        assert line in STATUS or line.startswith(b"SERVER_ERROR"), (c, line)
+        return Reply(STATUS.get(line, "error"))
+
+
+class Meta(Connection):
+    def request(self, c):
+        match c.what:
+            case "get":
+                return b"mg %s v\r\n" % c.key
+            case "gets":
+                return b"mg %s c v k\r\n" % c.key
+            case "cas":
+                return b"ms %s %d T%d C%d\r\n%s\r\n" % (c.key, len(c.value), c.expiry, c.unique, c.value)
+            case "set":
+                return b"ms %s %d T%d\r\n%s\r\n" % (c.key, len(c.value), c.expiry, c.value)
+            case "append":
+                return b"ms %s %d MA\r\n%s\r\n" % (c.key, len(c.value), c.value)
+            case "delete":
+                return b"md %s\r\n" % c.key
+            case "incr":
+                return b"ma %s v\r\n" % c.key
+            case "touch":
+                return b"mg %s T%d\r\n" % (c.key, c.expiry)
+            case "flush":
+                return b"flush_all\r\n"
+
+    def reply(self, c):
+        line = self.line()
+        words = line.split(b" ")
+        if words[0] == b"VA":
+            value = self.bytes(int(words[1]) + 2)[:-2]
+            return Reply("ok", value, next((int(w[1:]) for w in words[2:] if w[:1] == b"c"), 0))
+        assert words[0] in STATUS or line.startswith(b"SERVER_ERROR"), (c, line)
+        return Reply(STATUS.get(words[0], "error"))
+
+
+class Binary(Connection):
+    OPCODES = {"get": 0x00, "gets": 0x0C, "set": 0x01, "cas": 0x01, "append": 0x0E, "delete": 0x04, "incr": 0x05, "touch": 0x1C,
+               "flush": 0x08}  # fmt: skip
+    STATUSES = {0: "ok", 1: "absent", 2: "exists", 5: "absent"}
+
+    def request(self, c):
+        extras = b""
+        match c.what:
+            case "set" | "cas":
+                extras = bytes(4) + c.expiry.to_bytes(4, "big")
+            case "incr":
+                extras = (1).to_bytes(8, "big") + bytes(8) + b"\xff" * 4
+            case "touch":
+                extras = c.expiry.to_bytes(4, "big")
+        return packets.whole(self.OPCODES[c.what], c.key if c.what != "flush" else b"", extras, c.value,
+                             cas=c.unique.to_bytes(8, "big"))  # fmt: skip
+
+    def reply(self, c):
+        head = self.bytes(24)
+        assert head[0] == 0x81 and head[1] == self.OPCODES[c.what], (c, head)
+        body = self.bytes(int.from_bytes(head[8:12], "big"))
+        status = self.STATUSES.get(int.from_bytes(head[6:8], "big"), "error")
+        value = None
+        if status == "ok" and c.what in ("get", "gets", "incr"):
+            value = body[int.from_bytes(head[2:4], "big") + head[4] :]
+            value = b"%d" % int.from_bytes(value, "big") if c.what == "incr" else value
+        return Reply(status, value, int.from_bytes(head[16:24], "big"))
+
+
+KINDS = (Text, Meta, Binary)
+
+
+def version_of(value):
+    return int(re.search(rb"(\d+) *$", value)[1])
+
+
+class Ledger:
+    """What is known of all keys."""
+
+    def __init__(self, server):
+        self.server, self.lock = server, threading.Lock()
+        self.floor, self.acked = {}, {}
+        #: Key -> version -> when it was told to live for how many seconds; those that are not here live for ever.
+        self.expiries = {}
+        self.live, self.left = [], {}  # keys by place; when one was sent what was not answered
+        self.reads, self.counts = 0, Counter()
+        self.old, self.late, self.clock = [], [], []
+        self.began, self.stop = time.monotonic(), threading.Event()
+
+    def watch_clock(self):
+        """The server's time, again and again, asked past the proxy: time before, time behind, and what it is there."""
+        connection = None
+        while not self.stop.is_set():
+            try:
+                connection = connection or self.server.connect()
+                before = time.monotonic()
+                now = re.search(rb"STAT time (\d+)", reference.ask(connection, b"stats\r\n", b"END\r\n"))[1]
+                self.clock.append((before, time.monotonic(), int(now)))
+            except OSError:
+                connection = None
+            self.stop.wait(0.1)
+
+    def see(self, who, key, value, floor, sent):
+        """What a read gave that was sent then, when the floor was this."""
+        with self.lock:
+            self.reads += 1
+            if value is None:
+                return
+            self.counts["values"] += 1
+            assert key.startswith(b"n") or value.startswith(b"%s:" % key), f"{who}: {key} has another key's value {value[:60]}"
+            version = version_of(value)
+            if version < floor:
+                at = time.monotonic()
+                self.old.append((at, key, f"{at - self.began:.1f} s: {who} read {key} version {version}, {floor} was known"))
+            self.floor[key] = max(self.floor.get(key, 0), version)
+            until = self.expiries.get(key, {}).get(version)
+            if until and sent > sum(until) + 0.5:
+                self.late.append((key, version, until, sent))
+
+    def failures(self):
+        """Old values; values whose time was over for a second by the server's clock."""
+        found = [what for at, key, what in self.old if at < self.left.get(key, at + 1)]
+        for key, version, (acked, seconds), sent in self.late:
+            at_write = next((now for before, _, now in self.clock if before >= acked), None)
+            at_read = next((now for _, behind, now in reversed(self.clock) if behind <= sent), None)
+            if at_write and at_read and at_read > at_write + seconds + 1:
+                found.append(f"{key} version {version} was to live for {seconds} s, and was read {at_read - at_write} s later")
+        return found
+
+
+class Client:
+    """One after another, connections of every kind."""
+
+    def __init__(self, ledger, card, name, rng):
+        self.ledger, self.card, self.name, self.rng, self.connection = ledger, card, name, rng, None
+
+    def connect(self):
+        if self.connection and self.rng.random() < 0.02:
+            self.close()
+        if self.connection is None:
+            self.connection = self.rng.choice(KINDS)(self.card)
+
+    def close(self):
+        if self.connection:
+            self.connection.close()
+        self.connection = None
+
+    def lost(self):
+        self.ledger.counts["connections lost"] += 1
+        self.close()
+
+    @property
+    def who(self):
+        return f"{self.name} ({type(self.connection).__name__})"
+
+
+class Reader(Client):
+    def turn(self):
+        self.connect()
+        ledger, rng = self.ledger, self.rng
+        keys = [rng.choice(ledger.live) for _ in range(rng.choice([1] * 6 + [4, 16]))]
+        floors, sent = [ledger.floor.get(key, 0) for key in keys], time.monotonic()
+        several = isinstance(self.connection, Text) and len(keys) > 1 and rng.random() < 0.5
+        commands = [Command("several", b" ".join(keys))] if several else [Command("get", key) for key in keys]
+        try:
+            self.connection.send(commands)
+            replies = [self.connection.reply(command) for command in commands]
+        except Gone:
+            return self.lost()
+        ledger.counts["reads with an error"] += sum(reply.status == "error" for reply in replies)
+        values = [replies[0].value.get(key) for key in keys] if several else [reply.value for reply in replies]
+        for key, value, floor in zip(keys, values, floors):
+            ledger.see(self.who, key, value, floor, sent)
+
+
+class Writer(Client):
+    def __init__(self, *of_client, keys, flushes):
+        super().__init__(*of_client)
+        self.generation, self.flushes = 0, flushes
+        self.places = range(len(self.ledger.live), len(self.ledger.live) + keys)
+        self.ledger.live += [self.new_key(place) for place in self.places]
+
+    def new_key(self, place):
+        self.generation += 1
+        # Every fourth is a counter, whose value is its version.
+        return b"%s%d.%d" % (b"n" if place % 4 == 0 else b"k", place, self.generation)
+
+    def value(self, key, version):
+        if key.startswith(b"n"):
+            return b"%d" % version
+        size = self.rng.choice(SIZES if self.rng.random() < 0.97 else LARGE)
+        return b"%s:%s%d" % (key, b"_" * size, version)
+
+    def command(self, key, version):
+        rng, r = self.rng, self.rng.random()
+        if r < 0.5:
+            return Command("set", key, version + 1, self.value(key, version + 1), rng.choice([0] * 18 + [1, 2]))
+        if r < 0.55:
+            return Command("delete", key, version + 1)
+        if r < 0.75:
+            return Command("incr", key, version + 1) if key.startswith(b"n") else \
+                Command("append", key, version + 1, b";%d" % (version + 1))
+        if r < 0.85:
+            # The value stays.
+            return Command("touch", key, version, expiry=rng.choice([1, 2, 100, 100, 100, 100]))
+        if r < 0.85 + self.flushes:
+            return Command("flush", key, version + 1)
+        return Command("get", key, version)
+
+    def turn(self):
+        # So that keys are read more often than written.
+        self.ledger.stop.wait(self.rng.uniform(0, 0.2))
+        self.connect()
+        place = self.rng.choice(self.places)
+        key = self.ledger.live[place]
+        version = self.ledger.acked.get(key, 0)
+        if key.startswith(b"k") and self.rng.random() < 0.15:
+            found = self.exchange(key, [Command("gets", key, version)])
+            commands = [Command("cas", key, version + 1, self.value(key, version + 1), unique=found[0].unique)] \
+                if found and found[0].value else []
+        else:
+            commands = []
+            for _ in range(self.rng.choice([1, 1, 2, 4, 10])):
+                commands.append(self.command(key, version))
+                version = commands[-1].version
+        self.exchange(key, commands)
+
+    def exchange(self, key, commands):
+        """The replies; of a key that the writer has left, none."""
+        if not commands or key not in self.ledger.live:
+            return None
+        ledger, replies, failed = self.ledger, [], False
+        expiries, last = ledger.expiries.setdefault(key, {}), {c.version: i for i, c in enumerate(commands) if c.what != "get"}
+        for command in commands:
+            if command.what == "touch":
+                expiries.pop(command.version, None)
+        acked = dict(ledger.acked) if any(c.what == "flush" for c in commands) else {}
+        floor, sent = ledger.floor.get(key, 0), time.monotonic()
+        try:
+            self.connection.send(commands)
+            for i, command in enumerate(commands):
+                reply = self.connection.reply(command)
+                replies.append(reply)
+                failed = failed or reply.status == "error"
+                if failed:
+                    continue
+                if command.what in ("get", "gets"):
+                    ledger.see(self.who, key, reply.value, floor, sent)
+                else:
+                    floor = self.answered(key, command, reply, floor, acked)
+                    if last[command.version] == i:
+                        self.expire(expiries, command, reply)
+        except Gone:
+            self.lost()
+            failed = True
+        if failed:
+            with ledger.lock:
+                ledger.counts["keys left"] += 1
+                ledger.left[key] = sent
+                place = ledger.live.index(key)
+                ledger.live[place] = self.new_key(place)
+            return None
+        return replies
+
+    def answered(self, key, command, reply, floor, acked):
+        """The floor of a read behind it."""
+        ledger = self.ledger
+        with ledger.lock:
+            ledger.counts[command.what] += 1
+            ledger.acked[key] = command.version
+            for other, version in acked.items() if command.what == "flush" else ():
+                # All that was there before it.
+                ledger.floor[other] = max(ledger.floor.get(other, 0), version + 0.5)
+            if command.what == "incr" and reply.value:
+                assert int(reply.value) == command.version, (self.who, command, reply)
+            if reply.status != "exists" and command.what != "touch":
+                floor = max(floor, command.version)
+                ledger.floor[key] = max(ledger.floor.get(key, 0), floor)
+        return floor
+
+    def expire(self, expiries, command, reply):
+        before = expiries.get(command.version - 1)
+        if reply.status != "ok":
+            return
+        if command.what in ("append", "incr") and before:
+            expiries[command.version] = before
+        elif command.expiry:
+            expiries[command.version] = (time.monotonic(), command.expiry)
+
+
+class Weather:
+    """What a proxy before the server does to bytes: most come at once, some late, and some connections end."""
+
+    def __init__(self, seed, ends):
+        self.rng, self.ends = random.Random(seed), ends
+
+    def __call__(self, data):
+        r = self.rng.random()
+        if r < self.ends:
+            raise ConnectionResetError
+        if r > 0.97:
+            time.sleep(self.rng.uniform(0, 0.3))
+        elif r > 0.6:
+            time.sleep(self.rng.uniform(0, 0.005))
+        return data
+
+
+def stops(ledger, rng, every):
+    """The server's process rests now and then, for longer now and then than the card waits for it."""
+    while not ledger.stop.wait(rng.uniform(0, 2 * every)):
+        ledger.counts["stops"] += 1
+        ledger.server.process.send_signal(signal.SIGSTOP)
+        time.sleep(rng.choice([0.05, 0.3, 0.3, 1.2, 2.5]))
+        ledger.server.process.send_signal(signal.SIGCONT)
+
+
+def run(server, card, seed, reads, stop_every, seconds, writers=16, readers=16, keys=8, flushes=0.0005):
+    """So many reads, by which a ledger came about."""
+    ledger, draw = Ledger(server), random.Random(seed)
+    own = [random.Random(f"{seed} {i}") for i in range(writers + readers)]
+    clients = [Writer(ledger, card, f"writer {i}", own[i], keys=keys, flushes=flushes) for i in range(writers)]
+    clients += [Reader(ledger, card, f"reader {i}", own[writers + i]) for i in range(readers)]
+    end = time.monotonic() + seconds
+
+    def work(i):
+        try:
+            if i == len(clients):
+                return ledger.watch_clock()
+            if i > len(clients):
+                return stops(ledger, draw, stop_every)
+            while not ledger.stop.is_set():
+                clients[i].turn()
+                if ledger.reads >= reads or time.monotonic() > end or len(ledger.old) > 20:
+                    ledger.stop.set()
+            clients[i].close()
+        finally:
+            ledger.stop.set()
+
+    together(len(clients) + 2, work)
+    return ledger
