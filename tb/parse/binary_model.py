@@ -21,7 +21,7 @@ EXTENDS = {opcode: f"Op{kind}" for kind in ("Append", "Prepend") for opcode in o
 DELTAS = {opcode: kind for kind in (b"incr", b"decr") for opcode in opcodes(f"Cmd{kind.decode().capitalize()}")}
 QUIET = {opcode for opcode, (_, quiet) in BINARY.items() if quiet}
 KNOWN = {*BINARY}
-WALK, VERSION = PORT["walk"], PORT["version"]
+WALK, VERSION, FILL = PORT["walk"], PORT["version"], PORT["fill"]
 
 
 def when(value, now):
@@ -63,17 +63,17 @@ class Binary:
             return self.fail("RpBadFormat")
         if self.port and op == WALK:
             return self.fail("RpBadFormat") if body else ([("walk",)], 0)
-        versions = self.port and op == VERSION
-        if op not in KNOWN and not versions:
+        versions, fills = self.port and op == VERSION, self.port and op == FILL
+        if op not in KNOWN and not (versions or fills):
             if op == 0x20 and body or op in (0x21, 0x22) and (elen or not klen):
                 return self.fail("RpBadFormat")
             return [("reply", "RpError")], body if 0x20 <= op <= 0x22 else klen + elen + body
         want = (0 if op in GETS or op in EXTENDS or op in (0x04, 0x14, 0x10) or versions else 4 if op in GATS or op == 0x1C else
-                8 if op in STORES else 20 if op in DELTAS else None)
+                8 if op in STORES or fills else 20 if op in DELTAS else None)
         value = body - klen - elen
         if want is not None:
             keyed = klen > 0 or op == 0x10
-            right = elen == want and keyed and (not value or op in STORES or op in EXTENDS or op == 0x10)
+            right = elen == want and keyed and (not value or op in STORES or fills or op in EXTENDS or op == 0x10)
         elif op in (0x08, 0x18):
             right = elen in (0, 4) and not klen and not value
         else:
@@ -87,13 +87,13 @@ class Binary:
         number = int.from_bytes(extras[-4:], "big")
         if op in GETS or op in GATS:
             return [("get", key, True, when(number, self.now) if op in GATS else None)], size
-        if op in STORES or op in EXTENDS:
+        if op in STORES or op in EXTENDS or fills:
             flags, exptime = struct.unpack(">II", extras) if extras else (0, 0)
             if klen + value + (4 if flags else 0) + 59 > self.item_max:
                 return [("toobig", key, False) if op in (0x01, 0x11) else ("reply", "RpTooLarge")], body
             if len(rest) < body:
                 return [], None
-            kind = EXTENDS.get(op) or ("OpCas" if cas else STORES[op])
+            kind = "OpSet" if fills else EXTENDS.get(op) or ("OpCas" if cas else STORES[op])
             return [("store", kind, key, flags, when(exptime, self.now), rest[size:body], quiet, cas)], body
         if op in DELTAS:
             delta, initial = struct.unpack_from(">QQ", extras)

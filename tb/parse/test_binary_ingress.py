@@ -9,7 +9,7 @@ from harness.clock import every_clock, start
 from harness.models import run
 from harness.streams import to_beats
 from harness.structs import T
-from parse.binary_model import STORES, VERSION, WALK, Binary, a_close, a_key, a_request, closes, packet
+from parse.binary_model import FILL, STORES, VERSION, WALK, Binary, a_close, a_key, a_request, closes, packet
 from parse.ingress_bench import HOST, ITEM_MAX, NOW, Bench, Conn, at_a_glance, check, settle, streams
 from parse.text_model import Text
 
@@ -47,9 +47,10 @@ async def first_byte_alone(dut):
 @cocotb.test()
 async def walks(dut):
     """A walk is the request port's: to it the place goes on as it came, to peers it is unknown, and nothing to be
-    discarded follows. So is the question for a key's version."""
+    discarded follows. So is the question for a key's version, and a set that says the item's CAS unique."""
     def one():
-        return random.choice((packet(WALK), packet(VERSION, a_key()), a_request(host=False, broken=False)))
+        fill = packet(FILL, a_key(), bytes(8), random.randbytes(random.randrange(200)), random.getrandbits(64))
+        return random.choice((packet(WALK), packet(VERSION, a_key()), fill, a_request(host=False, broken=False)))
     data = {number: b"".join(one() for _ in range(60)) for number in (0, 5, HOST)}
     await start(dut)
     bench = Bench(dut)
@@ -58,6 +59,10 @@ async def walks(dut):
     await settle(dut, bench)
     for number, stream in data.items():
         check(bench.conns[number].ops, Binary(ITEM_MAX, NOW, number == HOST).run(stream))
+    wants = [op[7] for op in bench.conns[HOST].ops if op[0] == "store" and op[8] == FILL]
+    # A job that was cut stores again.
+    chosen = [item for item in bench.items.values() if item["chosen"]]
+    assert wants and {item["chosen_no"] for item in chosen} == set(wants) and {item["conn"] for item in chosen} == {HOST}
     assert {"walk", "version"} <= {op[0] for op in bench.conns[HOST].ops}
 
 
