@@ -235,6 +235,9 @@ async def cut_anywhere(dut):
 async def one_by_one(dut):
     """What comes alone, and is no plain GET of what is here, is host software's; each other one is for gates."""
     datas = [of(kind, 150) for kind in (a_text, a_binary, a_resp)]
+    # Of each line of keys gates answer the first one.
+    datas[0][0][:0] = [text_get([b"here1", b"away1"], word) for word in (b"get", b"gets")]
+    datas[2][0].insert(0, mget([b"here1", b"away1"]))
     await start(dut)
     bench = Upstream(dut, pause=0, cut=0, wait=(400,))
 
