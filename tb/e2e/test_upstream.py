@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from harness import reference, stale, watch
+from harness import differ, reference, stale, watch
 from harness.copies import Copies
 from harness.memcached import corpus, mixed, packets, stream
 from harness.proxy import Proxy
@@ -320,6 +320,10 @@ def all_of(server, text):
     return reply
 
 
+def without_uniques(reply):
+    return [text for text, _, _ in differ.packets(reply)]
+
+
 def test_bad_input(alone, behind):
     """Each on a connection of its own; a neighbour is not disturbed."""
     with reference.before(behind, "--upstream-admit", "all") as card, card.connect() as neighbour:
@@ -327,6 +331,8 @@ def test_bad_input(alone, behind):
             with server.connect() as s:
                 reference.ask(s, b"set mine 0 0 4\r\nmine\r\nset a 0 0 1\r\nx\r\nget a\r\n", b"END\r\n")
         for text in [*BAD, *CUT, *corpus.closing()] * 2:
-            expected = all_of(alone, text)
-            assert all_of(card, text) == expected, text
+            # memcached counts uniques on for some values with a bad end, and not for others.
+            shown = without_uniques if text[:1] == b"\x80" else bytes
+            expected = shown(all_of(alone, text))
+            assert shown(all_of(card, text)) == expected, text
             assert reference.ask(neighbour, b"get mine\r\n", b"END\r\n") == b"VALUE mine 0 4\r\nmine\r\nEND\r\n"
