@@ -1,5 +1,6 @@
 """A proxy that spoils some replies, or is in the way of requests: what a test is worth shows where it must fail."""
 
+import contextlib
 import select
 import socket
 import threading
@@ -11,11 +12,11 @@ class Proxy:
     """Passes TCP to `server`; `spoil(reply bytes)` may change them, `hold(request bytes)` too. Either may take its time, and
     an OSError ends the connection. Looks like a server to a test."""
 
-    def __init__(self, server, spoil, hold=bytes):
+    def __init__(self, server, spoil, hold=bytes, port=0):
         self.server = server
         self.spoil, self.hold = spoil, hold
         self.name = "proxy"
-        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener = socket.create_server(("127.0.0.1", port))
         self.host, self.port = self.listener.getsockname()
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
@@ -29,6 +30,8 @@ class Proxy:
         self.server.check_alive()
 
     def close(self):
+        with contextlib.suppress(OSError):
+            self.listener.shutdown(socket.SHUT_RDWR)  # wakes accept()
         self.listener.close()
 
     def run(self):

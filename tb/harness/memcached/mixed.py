@@ -20,15 +20,15 @@ class Text(generate.Text):
 
 
 class Reads(generate.Text):
-    """Nothing but reads, most of few keys: what the cache is for."""
+    """Nothing but plain reads, most of few keys: what the cache is for."""
 
     def command(self):
         rng = self.rng
-        key = rng.choice(self.hot[:8]) if rng.random() < 0.8 else self.key()
+        key = rng.choice(self.hot[:4]) if rng.random() < 0.98 else self.key()
         if self.sizes.get(key, 0) > min(2000, self.reply_room):
             key = rng.choice(self.counters)
         self.reply_room -= self.sizes.get(key, 0)
-        return [rng.choice([b"get %s\r\n", b"get %s\r\n", b"gets %s\r\n", b"mg %s v\r\n", b"mg %s k f c s v q\r\n"]) % key]
+        return [rng.choice([b"get %s\r\n", b"get %s\r\n", b"gets %s\r\n", b"mg %s v\r\n"]) % key]
 
     break_get = command
 
@@ -88,7 +88,8 @@ class Clients:
         self.use, self.told, self.history = Counter(), Counter(), []
         self.pairs, sizes = [], {}
         kinds = [(Text, {"meta": 0.1}), (Text, {"meta": 0.8}), (Text, {"pipeline": 1}), (generate.Binary, {}),
-                 (Reads, {}), (Reads, {"pipeline": 1}), (Reads, {"pipeline": 4}), (BinaryReads, {"broken": 0})]  # fmt: skip
+                 (Reads, {"pipeline": 16}), (Reads, {"pipeline": 1}), (Reads, {"pipeline": 4}),
+                 (BinaryReads, {"broken": 0, "pipeline": 8})]  # fmt: skip
         for number, (make, options) in enumerate(kinds * each):
             # The same keys for all.
             generator = make(seed, keys=KEYS, value_budget=budget, reply_budget=2 * budget, largest=largest, **options)
@@ -106,9 +107,12 @@ class Clients:
         return sum(play.commands for play, _ in self.pairs)
 
     def run(self):
-        play, generator = self.rng.choice(self.pairs)
-        del self.history[:-400]
-        play.run(generator.burst())
+        """A burst of any client; then of those that only read, so that copies are asked for."""
+        rng = self.rng
+        writers, readers = ([pair for pair in self.pairs if isinstance(pair[1], (Reads, BinaryReads)) == reads] for reads in (False, True))
+        for play, generator in [rng.choice(writers), *rng.choices(readers, k=6)]:
+            del self.history[:-400]
+            play.run(generator.burst())
 
     def over_the_limit(self, size):
         """Values that are as large as an item may be, and larger; they are read twice."""

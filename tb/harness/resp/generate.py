@@ -77,9 +77,10 @@ def inline(words, rng):
 
 class Generator(Commands):
     def __init__(self, seed, connections=3, protocol=None, broken=0.15, password=None, pipeline=64,
-                 budget=64 << 20, long_keys=True, only=None):  # fmt: skip
+                 budget=64 << 20, long_keys=True, only=None, exact=False):  # fmt: skip
         self.rng = rng = random.Random(seed)
         self.protocol = protocol
+        self.exact = exact  # nothing but requests as they are to be
         self.broken = broken
         self.password = password
         self.pipeline = pipeline
@@ -219,6 +220,8 @@ class Generator(Commands):
         """What is no single request with its reply."""
         rng, state = self.rng, self.state
         r = rng.random()
+        if self.exact:
+            return None
         if r < 0.2:
             return Command(rng.choice([b"\r\n", b"*0\r\n", b"*-1\r\n", b"\n", b"  \r\n", b"*-1000\r\n"]), replies=0)
         if 0.2 <= r < 0.5 and not self.has(b"CLIENT"):
