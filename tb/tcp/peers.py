@@ -15,7 +15,7 @@ RING = 65536
 M32 = 0xFFFFFFFF
 PORT = 11211
 # One in 32 data segments of no connection looks like what overtook a handshake's last ACK, and is not
-# answered. With this secret those of a peer whose isn is 1 do not.
+# answered. With this secret those of a peer whose isn is 1 do not, nor what the tests that name it send.
 SECRET = 0xCD613E30D8F16ADF91B7584A2265B1F5
 COUNTS = list(COUNTERS["tcp"])
 _NOISE = random.Random(1).randbytes(1 << 17)

@@ -384,7 +384,7 @@ async def peer_closes(dut):
 async def we_close(dut):
     """FIN_WAIT_1, FIN_WAIT_2, TIME_WAIT: FIN behind the last byte, ACK of a repeated FIN, the time,
     and reuse by a newer SYN."""
-    bench, net, session = await setup(dut, time_wait=200)
+    bench, net, session = await setup(dut, time_wait=200, secret=SECRET)
     session.auto_close = False
     for turn in range(3):
         peer = await Hand(net, 1, isn=1000 + 100000 * turn).open()
