@@ -67,7 +67,9 @@ module dgram_queue
   logic [$clog2(Jobs+1)-1:0] jobs_level;
   assign heads_full = heads_level >= ($clog2(Dgrams + 1))'(Dgrams - 1);
   assign refuses    = first_q ? heads_full : refuses_q;
-  assign beat_in    = '{data: s_beat_i.data, keep: ~({64{1'b1}} << s_beat_i.len), last: s_beat_i.last};
+  assign beat_in.data = s_beat_i.data;
+  assign beat_in.keep = ~({64{1'b1}} << s_beat_i.len);
+  assign beat_in.last = s_beat_i.last;
   assign takes = enable_i && s_valid_i;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) first_q <= 1'b1;

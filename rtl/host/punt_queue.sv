@@ -77,8 +77,8 @@ module punt_queue
       out_in.last = hkey_i.last;
     end else begin
       out_valid   = hreq_valid;
-      out_in.data[63:0] = {6'b0, hreq.row, 4'b0, hreq.db, 2'b0, hreq.all, hreq.begins, hreq.stranger,
-                           hreq.more, hreq.resp, hreq.udp, hreq.len, tag};
+      out_in.data[63:0] = {6'b0, hreq.row, 4'b0, hreq.db, 2'b0, hreq.all, hreq.begins,
+                           hreq.stranger, hreq.more, hreq.resp, hreq.udp, hreq.len, tag};
       out_in.data[95:64] = hreq.left;
       out_in.keep = '1;
       out_in.last = bare;

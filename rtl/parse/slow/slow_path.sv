@@ -347,8 +347,9 @@ module slow_path
   assign keeps     = ((may_again && !ctx.binary.is) || (plain_only_q && !partial_q)) && short &&
                      state_q inside {ByRead, ByWord, BySkip, ByLine, ByDecide, ByAct, ByCut};
   assign place_o   = raw ? untold_at_q : place;
-  assign kept_o    = (whole_q && (state_q inside {ByRead, ByJump, ByPart} || raw)) ? untold_at_q.line :
-      keeps ? line_pos.line : place.line;
+  logic text_kept;
+  assign text_kept = whole_q && (state_q inside {ByRead, ByJump, ByPart} || raw);
+  assign kept_o    = text_kept ? untold_at_q.line : keeps ? line_pos.line : place.line;
   // Only keys may go on without end.
   assign again     = (odd && !partial_q && short) || unplain ||
                      (ctx.resp.is && reads && last_short && !whole_q && !line.many) ||
@@ -377,7 +378,8 @@ module slow_path
   assign odd_word    = state_q == ByWord && is_key && !binary.is && !plain_cmd;
   assign odd_line    = state_q == ByAct && !plain_order;
   assign odd_length  = (reads && last_short) ||
-      (state_q == ByCut && settled_q && (job_q.udp ? so_far_q != '0 : !binary.is && so_far_q > 14'(LineMax)));
+      (state_q == ByCut && settled_q &&
+       (job_q.udp ? so_far_q != '0 : !binary.is && so_far_q > 14'(LineMax)));
   assign unplain     = plain_only_q && !whole_q && !partial_q && !value_q && !discard_q &&
       (odd_word || odd_line || odd_length);
   assign gives_up  = ctx.resp.is && broken_q;
@@ -487,7 +489,8 @@ module slow_path
         ByJump:   state_q <= ByRead;
         ByWord:   state_q <= (again || proven) ? ByIdle : eol ? ByLine : ByRead;
         BySkip:   state_q <= (again || proven) ? ByIdle : skip_fits ? ByRead : ByCut;
-        ByPart:   if (tells) state_q <= raw ? (last_part ? ByEnd : ByPart) : ended_q ? ByLine : ByRead;
+        ByPart:
+        if (tells) state_q <= raw ? (last_part ? ByEnd : ByPart) : ended_q ? ByLine : ByRead;
         ByLine:   if (wait_q == 2'd2) state_q <= ByDecide;
         ByDecide: state_q <= ByAct;
         ByAct:
