@@ -221,7 +221,8 @@ impl Rig {
             packet.extend(answer);
             answers.push_back((stamp.last + clocks, packet));
         });
-        while let Some((_, packet)) = self.answers.pop_front_if(|(due, _)| *due <= now || stands) {
+        while self.answers.front().is_some_and(|(due, _)| *due <= now || stands) {
+            let Some((_, packet)) = self.answers.pop_front() else { break };
             self.sim.send(Port::Exception, &packet);
         }
     }
