@@ -890,7 +890,7 @@ mod tests {
             ("--upstream redis:h:1 --upstream-timeout 0", "0 is not in 1..=3600"),
             ("--upstream redis:h:1 -p 5", "whose clients come to --redis-port"),
             ("--upstream memcached:h:1 --redis-port 5", "whose clients come to --port"),
-            ("--upstream memcached:h:1 -U 5", "which serves TCP alone"),
+            ("--upstream redis:h:1 -U 5", "whose clients come over TCP"),
             ("--upstream redis:h:1 --requirepass x", "whose server decides"),
         ] {
             let words = format!("wirekv serve --body {body} {words}");
