@@ -63,13 +63,13 @@ def transaction(server, before, between, watches=(b"WATCH k",), own=()):
     return done is not None, replies
 
 
-@pytest.mark.parametrize("before", BEFORE)
+@pytest.mark.parametrize("held", BEFORE)
 @pytest.mark.parametrize("body", ["soft", "card"])
-def test_what_counts(redis, request, body, before):
+def test_what_counts(redis, request, body, held):
     ours = request.getfixturevalue(body)
     wrong = []
     for between in BETWEEN + SWAPS * (body == "soft"):
-        want, got = (transaction(server, BEFORE[before], between)[0] for server in (redis, ours))
+        want, got = (transaction(server, BEFORE[held], between)[0] for server in (redis, ours))
         if got != want:
             wrong.append((b"; ".join(between), want, got))
     assert not wrong
