@@ -113,12 +113,6 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
         layout,
         zero_index: args.body != Body::Sim || GARBAGE,
     };
-    if let Some(upstream) = &args.host.upstream {
-        if card.read_csr(csr::VARIANT)? & csr::VARIANT_UPSTREAM == 0 {
-            bail!("--upstream {upstream}: the card is built without that");
-        }
-        card.write_csr(csr::UPSTREAM, 1)?;
-    }
     init(card.as_mut(), &settings, &Seeds::random()?)?;
     if args.verbose > 0 {
         eprintln!("card {} and {} of {has} connections, {layout:?}", wire.card_ip, wire.card_ip6);
