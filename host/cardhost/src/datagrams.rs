@@ -6,9 +6,10 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use wirekv_memcache::{binary, udp};
+use wirekv_memcache::binary;
+use wirekv_memcache::udp::{self, Errors};
 use wirekv_net::{ether, Addresses};
 use wirekv_upstream::Tag;
 
@@ -21,13 +22,6 @@ const MARK: u8 = 0x80;
 /// Longest datagrams, memcached's frame header included.
 const OVER_IP4: usize = udp::DATAGRAM;
 const OVER_IP6: usize = 1224;
-/// Errors that may go out, and in how long as many more, as gates have it.
-const ERRORS: u32 = 50;
-const A_MORE: Duration = Duration::from_millis(1);
-/// Ports where services may be, which get no errors: below this, or memcached's own.
-const SERVICES: u16 = 1024;
-const MEMCACHED: u16 = 11211;
-const TOO_LARGE: &[u8] = b"SERVER_ERROR reply too large for UDP\r\n";
 
 /// A datagram, and who has sent it.
 #[derive(Debug, PartialEq, Eq)]
@@ -73,31 +67,29 @@ impl Datagram {
     }
 
     /// One message of memcached's, in as many datagrams as it takes.
-    fn frames(&self, answer: &[u8], ours: &Addresses) -> Vec<Vec<u8>> {
+    fn message(&self, answer: &[u8]) -> Vec<Vec<u8>> {
         let longest = if self.to.is_ipv4() { OVER_IP4 } else { OVER_IP6 } - udp::HEADER;
-        let answer = if answer.len().div_ceil(longest) > udp::ANSWER { TOO_LARGE } else { answer };
-        let count = answer.len().div_ceil(longest) as u16;
-        let frame = |(sequence, text): (u16, &[u8])| {
-            let mut datagram = self.id.to_vec();
-            for number in [sequence, count, 0] {
-                datagram.extend(number.to_be_bytes());
+        let is_too_large = answer.len().div_ceil(longest) > udp::ANSWER;
+        let parts = if is_too_large { udp::TOO_LARGE } else { answer }.chunks(longest);
+        let total = parts.len();
+        let datagram = |(n, text): (_, &[u8])| [&udp::header(self.id, n, total), text].concat();
+        parts.enumerate().map(datagram).collect()
+    }
+
+    fn frame(&self, datagram: &[u8], ours: &Addresses) -> Vec<u8> {
+        let mut frame = Vec::with_capacity(datagram.len() + 2 * BEAT);
+        let ethertype = ether::ethertype(self.to);
+        match self.vlan {
+            Some(tag) => {
+                ether::push_ethernet(&mut frame, self.mac, ours.card_mac, ether::VLAN);
+                frame.extend(tag.to_be_bytes());
+                frame.extend(ethertype.to_be_bytes());
             }
-            datagram.extend(text);
-            let mut frame = Vec::with_capacity(datagram.len() + BEAT);
-            let ethertype = ether::ethertype(self.to);
-            match self.vlan {
-                Some(tag) => {
-                    ether::push_ethernet(&mut frame, self.mac, ours.card_mac, ether::VLAN);
-                    frame.extend(tag.to_be_bytes());
-                    frame.extend(ethertype.to_be_bytes());
-                }
-                None => ether::push_ethernet(&mut frame, self.mac, ours.card_mac, ethertype),
-            }
-            let from = SocketAddr::new(self.to, ours.card_udp_port);
-            ether::push_udp(&mut frame, from, self.from, &datagram);
-            frame
-        };
-        (0..).zip(answer.chunks(longest)).map(frame).collect()
+            None => ether::push_ethernet(&mut frame, self.mac, ours.card_mac, ethertype),
+        }
+        let from = SocketAddr::new(self.to, ours.card_udp_port);
+        ether::push_udp(&mut frame, from, self.from, datagram);
+        frame
     }
 }
 
@@ -108,8 +100,7 @@ pub struct Datagrams {
     /// Clients of the server that have nothing to do.
     free: Vec<Tag>,
     busy: HashMap<Tag, (Datagram, Vec<u8>)>,
-    errors: u32,
-    since: Instant,
+    errors: Errors,
     /// Datagrams that found no room.
     pub lost: u64,
 }
@@ -118,7 +109,8 @@ impl Datagrams {
     pub fn new(ours: Addresses, now: Instant) -> Datagrams {
         let free = (0..2 * EACH).map(|n| [n, 0, 0, MARK]).collect();
         let (waiting, busy) = (VecDeque::new(), HashMap::new());
-        Datagrams { ours, waiting, free, busy, errors: ERRORS, since: now, lost: 0 }
+        let errors = Errors::new(vec![ours.card_tcp_port, ours.card_udp_port], now);
+        Datagrams { ours, waiting, free, busy, errors, lost: 0 }
     }
 
     /// Whether a packet of the punt queue is a datagram, and a tag is of one.
@@ -155,29 +147,14 @@ impl Datagrams {
         }
         let Some((datagram, answer)) = self.busy.remove(&tag) else { return Vec::new() };
         self.free.push(tag);
-        let frames = datagram.frames(&answer, &self.ours);
-        let header = [0; udp::HEADER];
-        let is_error = udp::is_error(&[&header[..], &answer].concat());
-        if is_error && (self.is_service(datagram.from.port()) || !self.may_err(now)) {
-            return Vec::new();
+        let message = datagram.message(&answer);
+        if message.first().is_some_and(|first| udp::is_error(first)) {
+            let errors = &mut self.errors;
+            if errors.is_service(datagram.from.port()) || !errors.take(now) {
+                return Vec::new();
+            }
         }
-        frames
-    }
-
-    fn is_service(&self, port: u16) -> bool {
-        port < SERVICES
-            || [MEMCACHED, self.ours.card_tcp_port, self.ours.card_udp_port].contains(&port)
-    }
-
-    fn may_err(&mut self, now: Instant) -> bool {
-        let more = (now - self.since).as_millis() / A_MORE.as_millis();
-        if more > 0 {
-            self.errors = ERRORS.min(self.errors.saturating_add(more as u32));
-            self.since = now;
-        }
-        let may = self.errors > 0;
-        self.errors -= u32::from(may);
-        may
+        message.iter().map(|part| datagram.frame(part, &self.ours)).collect()
     }
 }
 
@@ -284,7 +261,7 @@ pub mod tests {
             let (tag, _) = all.next().unwrap();
             sent += all.answer(tag, b"ERROR\r\n", true, now).len();
         }
-        assert_eq!(sent, ERRORS as usize);
+        assert_eq!(sent, 50);
         assert!(Datagram::parse(&packet(3, ip, 0, 0, b"x"), &ours()).is_none());
         assert!(Datagram::parse(&packet(0, ip, 9, 0, b"x"), &ours()).is_none());
         assert!(Datagram::parse(&[0; 63], &ours()).is_none());

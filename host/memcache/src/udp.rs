@@ -3,6 +3,7 @@
 //! Each reply is a message of its own, of as many datagrams as it needs.
 
 use std::io::IoSlice;
+use std::time::{Duration, Instant};
 
 use wirekv_proto::{Asked, Engine, Next, Out, Parse, Server};
 
@@ -17,7 +18,11 @@ const PAYLOAD: usize = DATAGRAM - HEADER;
 /// One datagram is answered with at most so many: enough for an item of 1 MiB. The sender's address
 /// may be a lie, so whoever is there gets no more. One that says so follows.
 pub const ANSWER: usize = 1024;
-const TOO_LARGE: &[u8] = b"SERVER_ERROR reply too large for UDP\r\n";
+/// What says so.
+pub const TOO_LARGE: &[u8] = b"SERVER_ERROR reply too large for UDP\r\n";
+/// Errors sent at once; in the long run one a millisecond. As the card's.
+const ERRORS: u32 = 50;
+const MEMCACHED: u16 = 11211;
 /// Requests in one step.
 const STEP: usize = 64;
 
@@ -39,6 +44,46 @@ pub fn is_error(datagram: &[u8]) -> bool {
     let binary = status.is_some_and(|s| !usual.iter().any(|u| u.to_be_bytes() == s));
     let words = [&b"ERROR"[..], b"CLIENT_ERROR", b"SERVER_ERROR"];
     binary || words.iter().any(|word| text.starts_with(word))
+}
+
+/// The frame header of a message's datagram: which request's, which of how many.
+pub fn header(id: [u8; 2], sequence: usize, total: usize) -> [u8; HEADER] {
+    let mut header = [0; HEADER];
+    header[..2].copy_from_slice(&id);
+    header[2..4].copy_from_slice(&(sequence as u16).to_be_bytes());
+    header[4..6].copy_from_slice(&(total as u16).to_be_bytes());
+    header
+}
+
+/// Which errors go out. The sender's address may be a lie, and what is there may answer an error by an
+/// error: so they are limited, and none goes to a port where a service may be.
+pub struct Errors {
+    /// This server's ports.
+    own: Vec<u16>,
+    left: u32,
+    since: Instant,
+}
+
+impl Errors {
+    /// For a server with these ports.
+    pub fn new(own: Vec<u16>, now: Instant) -> Errors {
+        Errors { own, left: ERRORS, since: now }
+    }
+
+    /// Whether a service may be at a sender's port.
+    pub fn is_service(&self, port: u16) -> bool {
+        port < 1024 || port == MEMCACHED || self.own.contains(&port)
+    }
+
+    /// Whether one more may go.
+    pub fn take(&mut self, now: Instant) -> bool {
+        let more = now.duration_since(self.since).as_millis() as u32;
+        self.since += Duration::from_millis(more.into());
+        self.left = self.left.saturating_add(more).min(ERRORS);
+        let one = self.left > 0;
+        self.left -= u32::from(one);
+        one
+    }
 }
 
 /// A datagram that is being answered, step by step, so that others have their turn in between. Its
@@ -128,7 +173,7 @@ impl Exchange {
             if !std::mem::take(&mut self.cut) || self.session.dialect().speaks_binary() {
                 return None;
             }
-            let header = self.header(0, 1);
+            let header = header(self.id, 0, 1);
             return Some(send(&[IoSlice::new(&header), IoSlice::new(TOO_LARGE)]));
         };
         let total = message.len().div_ceil(PAYLOAD);
@@ -140,7 +185,7 @@ impl Exchange {
             }
             self.left -= total;
         }
-        let header = self.header(self.sequence, total);
+        let header = header(self.id, self.sequence, total);
         parts[0] = IoSlice::new(&header);
         let from = message.start + self.sequence * PAYLOAD;
         let to = message.end.min(from + PAYLOAD);
@@ -150,13 +195,5 @@ impl Exchange {
             (self.message, self.sequence) = (self.message + 1, 0);
         }
         Some(send(&parts[..=count]))
-    }
-
-    fn header(&self, sequence: usize, total: usize) -> [u8; HEADER] {
-        let mut header = [0; HEADER];
-        header[..2].copy_from_slice(&self.id);
-        header[2..4].copy_from_slice(&(sequence as u16).to_be_bytes());
-        header[4..6].copy_from_slice(&(total as u16).to_be_bytes());
-        header
     }
 }

@@ -5,44 +5,11 @@ use std::net::SocketAddr;
 use std::time::Instant;
 
 use mio::net::UdpSocket;
-use wirekv_memcache::udp::{self, Exchange};
+use wirekv_memcache::udp::{self, Errors, Exchange};
 use wirekv_proto::{Engine, Out, Server};
 
 /// Datagrams taken from a socket, and as many sent, before others have their turn.
 const TURN: usize = 64;
-
-/// Errors sent at once; in the long run one a millisecond. As the card's.
-const ERRORS: u32 = 50;
-const MEMCACHED: u16 = 11211;
-
-/// Which errors go out. The sender's address may be a lie, and what is there may answer an error by an
-/// error: so they are limited, and none goes to a port where a service may be.
-pub struct Errors {
-    /// This server's ports.
-    own: Vec<u16>,
-    left: u32,
-    since: Instant,
-}
-
-impl Errors {
-    pub fn new(own: Vec<u16>, now: Instant) -> Errors {
-        Errors { own, left: ERRORS, since: now }
-    }
-
-    fn is_service(&self, port: u16) -> bool {
-        port < 1024 || port == MEMCACHED || self.own.contains(&port)
-    }
-
-    /// Whether one more may go.
-    fn take(&mut self, now: Instant) -> bool {
-        let more = now.duration_since(self.since).as_millis() as u32;
-        self.since += std::time::Duration::from_millis(more.into());
-        self.left = self.left.saturating_add(more).min(ERRORS);
-        let one = self.left > 0;
-        self.left -= u32::from(one);
-        one
-    }
-}
 
 /// A socket, and the datagram from it that is being answered. Those behind it wait in the kernel.
 pub struct Port {

@@ -14,11 +14,12 @@ use group::Slot;
 use mio::net::UdpSocket;
 use mio::{Events, Interest, Poll, Token, Waker};
 use slab::Slab;
+use wirekv_memcache::udp::Errors;
 use wirekv_proto::Out;
 use wirekv_resp::Engine;
 
 use crate::conn::Conn;
-use crate::datagrams::{Errors, Port};
+use crate::datagrams::Port;
 use crate::io::{Io, GROUP};
 use crate::shared::Shared;
 use crate::stats::Answers;
