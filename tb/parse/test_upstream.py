@@ -10,7 +10,8 @@ from harness.models import run
 from harness.streams import to_beats
 from harness.structs import T
 from parse.binary_model import packet
-from parse.ingress_bench import ITEM_MAX, Bench, Conn, check, mod32, name, settle
+from parse.ingress_bench import Bench, Conn, check, mod32, name, settle
+from parse.resp_model import encode as resp
 
 JOB = 8192
 #: What is here.
@@ -41,10 +42,6 @@ def text_get(keys, word=b"get"):
         line += b" " + key
         parts.append((key, begin, len(line) + (2 if i == len(keys) - 1 else 1), (GETS if word == b"gets" else GET) if i else START, 0))
     return line + b"\r\n", parts
-
-
-def resp(*words):
-    return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(w), w) for w in words)
 
 
 def mget(keys):
