@@ -30,14 +30,15 @@ def filled(sim, *pauses, **options):
 
 
 def send(bench, keys, conn, udp, space, form):
-    """A job that gets `keys`, with an end of its own or not."""
-    ends = random.randrange(2)
+    """A job that gets `keys`. Gives what the next job is to go on with behind each."""
     form = {"udp": udp, **form}
+    behind = [{"rx_ptr": n + 1, "mode": random.choice((T.MdKeys, T.MdLine)), "cas_out": random.randrange(2), "num": random.getrandbits(32)}
+              for n in range(len(keys))]
     for n, key in enumerate(keys):
-        bench.send({"op": T.OpGet, "ctx_op": T.OpGet, "conn": conn, "first": int(n == 0), "rx_ptr": n + 1, "mode": T.MdKeys, "klen": len(key),
-                    "tx_space": space if n == 0 else 0, "last": int(not ends and n == len(keys) - 1), "last_key": 1, **form}, key)
-    if ends:
-        bench.send({"op": T.OpEnd, "ctx_op": T.OpEnd, "conn": conn, "udp": udp, "rx_ptr": len(keys) + 1, "mode": T.MdLine})
+        bench.send({"op": T.OpGet, "ctx_op": T.OpGet, "conn": conn, "first": int(n == 0), "klen": len(key),
+                    "tx_space": space if n == 0 else 0, "last_key": 1, **behind[n], **form}, key)
+    bench.send({"op": T.OpEnd, "ctx_op": T.OpEnd, "conn": conn, "udp": udp, "rx_ptr": len(keys) + 1, "mode": T.MdLine})
+    return behind
 
 
 def results(bench, before):
@@ -63,7 +64,7 @@ def test_misses_go_to_host_software(small):
         udp = int(random.random() < .3)
         space = 0 if udp else random.choice((65536, 65536, 600, 900))
         before = len(bench.res.items)
-        send(bench, keys, 0 if udp else random.randrange(16), udp, space, FORMS[form])
+        behind = send(bench, keys, 0 if udp else random.randrange(16), udp, space, FORMS[form])
         got = results(bench, before)
         values, end = [r for r in got if r["kind"] != T.RsEnd and r["kind"] != T.RsNone], got[-1]
         first_miss = next((n for n, key in enumerate(keys) if key not in HERE), len(keys))
@@ -76,7 +77,9 @@ def test_misses_go_to_host_software(small):
             continue
         assert len(values) == min(ctx["rx_ptr"], len(keys)) <= first_miss and first_miss > 0
         if ctx["resp"]["all"]:
-            assert ctx["rx_ptr"] == first_miss < len(keys) and ctx["mode"] == T.MdKeys
+            assert ctx["rx_ptr"] == first_miss < len(keys)
+            for field, was in behind[first_miss - 1].items():
+                assert ctx[field] == was, (field, ctx, was)
             misses += 1
         elif len(values) < len(keys):
             assert space < 65536 and not udp

@@ -133,7 +133,7 @@ module slow_path
   // command whose key turns out to be in base64.
   logic again, whole_q, proven, sure_q, broken_q, gives_up, goes_on;
   // It goes to host software from within a line of keys. It is to be passed on as it is; what is read turns out to be no plain GET, so it is from where its line begins.
-  logic resumes_q, raw, odd_word, odd_line, odd_length, unplain;
+  logic resumes_q, raw, strict, odd_word, odd_line, odd_length, unplain;
   assign raw = whole_q && plain_only_q && !empty;
   always_ff @(posedge clk_i) begin
     begins_q <= rst_ni && (start_i || again || proven);
@@ -294,18 +294,21 @@ module slow_path
   );
 
   // ---------------------------------------------------------------- what is done
+  logic plain_cmd, plain_q;  // its command is that of a plain GET; all of it is one
   logic reads_keys, acts, stores, ends, get_key, partial_q, partial_now, value_done, part_done;
   logic [8:0] keys_q;  // key beats not committed
   place_t next_q;      // behind the value
-  assign acts     = state_q == ByAct && room_i && item_ready_i && !text_moves_i && !unplain;
+  assign acts     = state_q == ByAct && room_i && item_ready_i && !text_moves_i &&
+                    (plain_q || !strict);
   assign stores   = order_q.action inside {AcStore, AcStorePart};
   // The job ends with it. The context of the next one says which database was chosen.
   assign ends     = order_q.action inside {AcStorePart, AcHost, AcSelect, AcQuit, AcBack} ||
                     (order_q.action == AcSwallow && !fits_q);
 
   assign reads_keys  = is_get(line.cmd) || line.many;
-  assign get_key     = state_q == ByWord && is_key && reads_keys && !line.bad && !unplain &&
-                       !binary.is && (line.exptime_ok || !is_gat(line.cmd));
+  assign get_key     = state_q == ByWord && is_key && reads_keys && !line.bad &&
+                       (plain_cmd || !strict) && !binary.is &&
+                       (line.exptime_ok || !is_gat(line.cmd));
   // Once a part of the line is out, every key follows as soon as it is complete, so that the job's
   // end has nothing but a broken-off key to take back.
   assign partial_now = get_key && !eol && (keys_q >= 9'(KeysMax) || eager_q || partial_q);
@@ -368,7 +371,7 @@ module slow_path
   end
   // A word that is a key says it in text and Redis' protocol, else the whole line does. The line is kept up to KeepMax
   // bytes, of which it is not waited for more than LineMax.
-  logic plain_cmd, plain_order;
+  logic plain_order, judged_q;
   assign plain_cmd   = ctx.resp.is ? line.cmd == CmdGet && resp.form == RfBulk
                                    : line.cmd inside {CmdGet, CmdGets, CmdMetaGet};
   assign plain_order = (order_q.action == AcEndOfGet || order_q.op == OpGet) && plain_cmd &&
@@ -376,12 +379,17 @@ module slow_path
       !(line_q.meta.coded || line_q.meta.vivifies || line_q.meta.recaches || line_q.touch ||
         shows(line_q.meta.show, ShTime));
   assign odd_word    = state_q == ByWord && is_key && !binary.is && !plain_cmd;
-  assign odd_line    = state_q == ByAct && !plain_order;
+  // What is to be done is judged in ByAct's first clock.
+  always_ff @(posedge clk_i) begin
+    judged_q <= state_q == ByAct;
+    plain_q  <= state_q == ByAct && plain_order;
+  end
+  assign odd_line    = state_q == ByAct && judged_q && !plain_q;
   assign odd_length  = (reads && last_short) ||
       (state_q == ByCut && settled_q &&
        (job_q.udp ? so_far_q != '0 : !binary.is && so_far_q > 14'(LineMax)));
-  assign unplain     = plain_only_q && !whole_q && !partial_q && !value_q && !discard_q &&
-      (odd_word || odd_line || odd_length);
+  assign strict      = plain_only_q && !whole_q && !partial_q && !value_q && !discard_q;
+  assign unplain     = strict && (odd_word || odd_line || odd_length);
   assign gives_up  = ctx.resp.is && broken_q;
   assign goes_on   = ctx.resp.is && whole_q && state_q == ByCut && settled_q &&
       (is_text || so_far_q == 14'(JobBytes) || (ctx.resp.all && big));

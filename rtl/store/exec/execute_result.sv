@@ -178,9 +178,9 @@ module execute_result
     res_o.head     = olds;
     res_o.tail     = room_i.whole;
     res_o.host_len = op_i.req.host_len;
-    res_o.ctx = (room_i.skip || room_i.split || misses_i) && !op_i.req.first ? last_i : ctx;
-    res_o.ctx.resp.all |= misses_i || room_i.missed;
-    res_o.ctx.again = (misses_i && op_i.req.first) || room_i.again;
+    res_o.ctx = (room_i.skip || room_i.split) && !op_i.req.first ? last_i : ctx;
+    res_o.ctx.resp.all |= room_i.missed;
+    res_o.ctx.again = room_i.again;
     if (misses_i) begin
       res_o.kind = RsNone;
     end else if (room_i.skip) begin

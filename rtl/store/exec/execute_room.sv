@@ -3,7 +3,7 @@
 // record executed goes back. A value is split so that its pieces fit.
 //
 // A get that misses what another server may have cuts, too, and is not executed itself: from it on all of the job is for
-// host software. If nothing of the job was executed, nothing goes back but that.
+// host software. If nothing of the job was executed, nothing goes back but that. Its job has an OpEnd.
 //
 // A job may not copy for ever either: behind 64 KiB of append and prepend it is cut, too.
 //
@@ -89,6 +89,17 @@ module execute_room
   logic missed_q, again_q;  // a get of this job missed; it was the first record
   ctx_t last_q;
 
+  // That a get misses is known too late to keep its context out of last_q: of the context before it this is kept, all
+  // that differs between two gets and that the next job looks at.
+  typedef struct packed {
+    logic [31:0] rx_ptr;
+    mode_e       mode;
+    logic        cas_out;
+    logic [31:0] left;
+  } before_t;
+  before_t before_q;
+  logic fresh_q;  // the request in act has come
+
   assign skip = may_skip_q && (cut_q || (low_q && !op_i.req.udp));
   always_comb begin
     spent = '0;
@@ -125,7 +136,20 @@ module execute_room
           missed: missed_q,
           again: again_q
       };
-  assign last_o = last_q;
+  always_comb begin
+    last_o = last_q;
+    if (missed_q) {last_o.rx_ptr, last_o.mode, last_o.cas_out, last_o.num[31:0]} = before_q;
+  end
+  always_ff @(posedge clk_i) begin
+    fresh_q <= go_i;
+    if (fresh_q && !missed_q)
+      before_q <= '{
+          rx_ptr: last_q.rx_ptr,
+          mode: last_q.mode,
+          cas_out: last_q.cas_out,
+          left: last_q.num[31:0]
+      };
+  end
 
   always_ff @(posedge clk_i) begin
     if (go_i) begin
@@ -206,7 +230,7 @@ module execute_room
       end
     end
     // That it ends is known last. Before, nobody asks for the last record's.
-    if (valid_i && room_o.settled && !skip && !misses_i && op_i.req.op != OpEnd) last_q <= ctx_i;
+    if (valid_i && room_o.settled && !skip && op_i.req.op != OpEnd) last_q <= ctx_i;
     if (done_i) copied_q <= copied;
   end
 
