@@ -102,7 +102,8 @@ module scheduler
     logic [31:0] tx_acked;  // first byte not acknowledged
     stand_t      stand;     // its context, as far as it matters here
     logic        known;     // it had a job
-    cost_t       cost;      // its jobs take so much
+    cost_t       cost;      // its jobs take so much, but for those of which gates run nothing
+    logic [7:0]  guess;     // such a one that is on its way takes so much
     took_t       begun;     // when the one on its way began
     logic        dear;      // the one on its way was let in as a dear one
     logic        piece;     // it is a piece of host software's answer
@@ -110,6 +111,8 @@ module scheduler
 
   /// From when a job begins until it ends, where nobody is in front of it.
   localparam int unsigned PipeClocks = 128;
+  /// What a job takes of which gates run nothing, besides a clock for each line of its bytes.
+  localparam logic [7:0] RawClocks = 8'd8;
 
   // ---------------------------------------------------------------- choose
   // Done jobs first (they are bounded by the jobs handed out); events and the ready queue by turns.
@@ -268,6 +271,7 @@ module scheduler
   // ---------------------------------------------------------------- decide
   sop_e act_op_q;
   logic act_may_q, act_data_q, act_peer_q;
+  logic act_raw_q;  // so is the job that ends
   logic
       act_near_q,
       act_silent_q;  // its job read and said little, and nobody has asked; it said nothing
@@ -298,6 +302,7 @@ module scheduler
       act_near_q  <= rec.tx_ptr[31:TellW] == read_tx_q[31:TellW] &&
           rec.stand.rx_ptr[31:TellW] == read_stand_q.rx_ptr[31:TellW] && !rec.asked;
       act_silent_q <= rec.tx_ptr == read_tx_q;
+      act_raw_q    <= rec.stand.all;
       act_data_q  <= read_op_q == OpEvent && read_ev_q.data;
       act_rec_q   <= rec_d;
       act_avail_q <= rec_d.rx_end - rec_d.stand.rx_ptr;
@@ -323,11 +328,24 @@ module scheduler
   always_ff @(posedge clk_i) begin
     clock_q <= rst_ni ? clock_q + 1'b1 : '0;
     if (!rst_ni) cost_new_q <= '0;
-    else if (act_valid_q && act_op_q == OpDone && !act_known_q && !act_host_q)
+    else if (act_valid_q && act_op_q == OpDone && !act_known_q && !act_host_q && !act_raw_q)
       cost_new_q <= mean_of(cost_new_q, took);
   end
 
-  logic quit, live, host, awaited, wanted, room, startable, crumbs, copies, dear;
+  // What the job that begins takes, as far as that is known. One that passes bytes on as they are takes about a clock for
+  // each line of them, and some: of these no job is measured, since few of them on their way, each late, would look
+  // like ones that take long, and few would be let in.
+  cost_t act_cost;
+  logic [7:0] guess;
+  logic [13:0] passes;
+  always_comb begin
+    passes = (act_avail_q >= JobBytes) ? 14'(JobBytes) : act_avail_q[13:0];
+    if (act_op_q == OpPiece) passes = 14'(act_piece_q.len);
+    guess    = RawClocks + 8'(passes[13:6]);
+    act_cost = act_raw_q ? cost_t'(guess) : act_rec_q.cost;
+  end
+
+  logic quit, live, host, awaited, wanted, room, startable, crumbs, copies, dear, raw;
   logic issue, issue_piece;
   logic enqueue;
   logic about, ends, finish, discard, release_id, app_push, follows;
@@ -349,9 +367,10 @@ module scheduler
     crumbs      = act_rec_q.stand.vain && act_rec_q.stand.rem[13:8] != '0 &&
                   act_avail_q < 32'(act_plenty_q);
     copies      = act_rec_q.stand.copies && late_i && !act_rec_q.stand.cont;
+    raw         = act_rec_q.stand.all;
     dear        = act_dear_q && !act_host_q;
     issue       = act_may_q && startable &&
-                  !((crumbs || copies || dear) && act_op_q != OpIssue && !act_host_q);
+                  !((crumbs || copies || dear || raw) && act_op_q != OpIssue && !act_host_q);
     // A piece was asked for when there was room for it, so it never waits for the client: those
     // behind it are other connections'. A dead connection takes it, too.
     issue_piece = act_op_q == OpPiece && !act_rec_q.busy && !act_piece_q.about;
@@ -368,9 +387,10 @@ module scheduler
       act_rec_d.dear  = act_op_q == OpIssue && act_counts_q;
       act_rec_d.piece = issue_piece;
       act_rec_d.begun = clock_q;
+      act_rec_d.guess = guess;
     end
     // A piece is a part of what the job before began.
-    if (act_op_q == OpDone && !(act_rec_q.piece && took < took_t'(act_rec_q.cost)))
+    if (act_op_q == OpDone && !act_raw_q && !(act_rec_q.piece && took < took_t'(act_rec_q.cost)))
       act_rec_d.cost = mean_of(act_known_q ? act_rec_q.cost : '0, took);
     if (enqueue) act_rec_d.queued = 1'b1;
     about_o.conn  = act_conn_q;
@@ -457,7 +477,8 @@ module scheduler
     .begin_dear_i(act_rec_d.dear),
     .end_i       (read_valid_q && read_op_q == OpDone),
     .end_dear_i  (rec.dear),
-    .mean_valid_i(act_peer_q && (act_op_q == OpDone || (enqueue && act_known_q))),
+    .mean_valid_i(act_peer_q && ((act_op_q == OpDone && !act_raw_q) ||
+                                 (enqueue && act_known_q && !raw))),
     .mean_i      (act_rec_d.cost),
     .waiting_i   (queue_level),
     .all_dear_i  (queue_all_dear),
@@ -467,9 +488,9 @@ module scheduler
     .bar_o       (bar),
     .quantum_o   (quantum),
     .press_o,
-    .begin_cost_i(act_rec_q.cost),
+    .begin_cost_i(act_cost),
     .ended_i     (act_valid_q && act_op_q == OpDone),
-    .ended_cost_i(act_rec_q.cost),
+    .ended_cost_i(act_raw_q ? cost_t'(act_rec_q.guess) : act_rec_q.cost),
     .empty_o     (empty),
     .full_o      (full),
     .alone_o     (alone)
@@ -484,7 +505,7 @@ module scheduler
     .crumbs_i(crumbs),
     .again_i(act_rec_q.stand.rem[13:7]),
     .dear_i ((act_op_q == OpDone) ? bar_t'(act_rec_d.cost) >= bar : dear),
-    .cost_i (act_rec_d.cost),
+    .cost_i (raw ? cost_t'(guess) : act_rec_d.cost),
     .bar_i  (bar),
     .known_i(act_rec_q.known),
     .quantum_i(quantum),
@@ -493,6 +514,7 @@ module scheduler
     .end_i  (act_valid_q && act_op_q == OpDone && act_counts_q),
     .counted_i(act_rec_q.cost),
     .took_i (took),
+    .raw_i  (raw),
     .copies_i(copies),
     .late_i,
     .empty_i(empty),

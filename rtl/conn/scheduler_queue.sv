@@ -3,6 +3,9 @@
 // clocks. The pipe is in order, and who is served at once asks again only when he has his replies; so *dear* ones wait in a
 // ring apart: of them Budget clocks are on their way, or one job that takes more. When that one ends the next dear one waits,
 // until others had as long one and a half times, or where Many wait half as long.
+// Of whose requests gates run none, but pass them on as they are, wait in a third ring. One comes when the others are empty, or
+// when RawShare times as many clocks have passed as the one before takes, so that hits do not wait for others' misses, nor
+// these for ever. There a quantum is as many times as much.
 // Those that add little to much that has to be read again wait apart: one goes on when SlowShare times as many clocks have
 // passed as the one before had bytes, about a clock each. So who sends a long line in crumbs has its share, and takes no more.
 // Those that copy wait until they may, and then go on one after the other, CopyClocks apart: so long takes a job at
@@ -41,6 +44,8 @@ module scheduler_queue
   input  logic        end_i,
   input  cost_t       counted_i,
   input  took_t       took_i,
+  /// Gates run nothing of it.
+  input  logic        raw_i,
   /// Or it has copied, and no one may now.
   input  logic        copies_i,
   input  logic        late_i,
@@ -64,10 +69,12 @@ module scheduler_queue
   localparam int unsigned Budget = 64;
   localparam int unsigned Many = 16;
   localparam int unsigned CopyClocks = 4096;
+  localparam int unsigned RawShare = 8;
 
   typedef struct packed {
     waits_t     waits;
     logic       dear;
+    logic       raw;
     logic [6:0] again;
   } slow_t;
 
@@ -75,7 +82,7 @@ module scheduler_queue
   cost_t owes;
   always_comb begin
     owes = cost_i;
-    if (bar_t'(cost_i) > {quantum_i, 1'b0})
+    if (!raw_i && bar_t'(cost_i) > {quantum_i, 1'b0})
       owes = cost_i[$bits(cost_t)-1] ? '1 : cost_t'(cost_i << 1);
     if (!known_i) owes = '0;
   end
@@ -93,7 +100,12 @@ module scheduler_queue
       slow_q   <= push_i && crumbs_i && !copies_i;
       copies_q <= push_i && copies_i;
     end
-    in_q <= '{waits: '{conn: conn_i, cost: cost_i, owes: owes}, dear: dear_i, again: again_i};
+    in_q <= '{
+        waits: '{conn: conn_i, cost: cost_i, owes: owes},
+        dear: dear_i,
+        raw: raw_i,
+        again: again_i
+    };
   end
 
   // ---------------------------------------------------------------- those that come in crumbs
@@ -160,10 +172,11 @@ module scheduler_queue
   end
 
   // ---------------------------------------------------------------- dear ones, and the others
-  logic in_valid, in_dear;
+  logic in_valid, in_dear, in_raw;
   waits_t in;
   assign in_valid = push_q || slow_take || copy_take;
-  assign in_dear  = push_q ? in_q.dear : slow_take && slow.dear;
+  assign in_raw   = push_q ? in_q.raw : slow_take && slow.raw;
+  assign in_dear  = (push_q ? in_q.dear : slow_take && slow.dear) && !in_raw;
   always_comb begin
     in = '0;
     if (push_q) in = in_q.waits;
@@ -195,10 +208,11 @@ module scheduler_queue
   `ASSERT(Counted, !end_i || sum_q >= 14'(counted_i))
 
   // The next dear one may go or not by what is on its way. Who is not dear any more need not wait.
-  logic dear_valid, dear_idle, cheap_valid, cheap_idle, cheap_now;
-  conn_t dear, cheap;
-  cost_t dear_cost, unused_cost;
-  logic [15:0] cheap_level;
+  logic dear_valid, dear_idle, cheap_valid, cheap_idle, cheap_now, raw_valid, raw_idle, raw_turn;
+  conn_t dear, cheap, raw;
+  cost_t dear_cost, raw_cost;
+  cost_t [3:0] unused_cost;
+  logic [15:0] cheap_level, raw_level;
   assign cheap_now = bar_t'(dear_cost) < bar_i;
   assign may = (dear_cost > cost_t'(Budget)) ? wait_q == '0 && sum_q == '0
                                                   : sum_q + 14'(dear_cost) <= 14'(Budget);
@@ -216,8 +230,9 @@ module scheduler_queue
     .may_i       (cheap_now || may || alone_i),
     .owing_i     (empty_i),
     .valid_o     (dear_valid),
-    .ready_i,
+    .ready_i     (ready_i && !raw_turn),
     .conn_o      (dear),
+    .cost_o      (unused_cost[1]),
     .level_o     (dear_level),
     .idle_o      (dear_idle)
   );
@@ -226,30 +241,65 @@ module scheduler_queue
   ) u_cheap (
     .clk_i,
     .rst_ni,
-    .push_i      (in_valid && !in_dear),
+    .push_i      (in_valid && !in_dear && !in_raw),
     .push_waits_i(in),
     .quantum_i,
     .room_i,
     .next_i      (1'b1),
-    .next_cost_o (unused_cost),
+    .next_cost_o (unused_cost[0]),
     .may_i       (1'b1),
     .owing_i     (empty_i),
     .valid_o     (cheap_valid),
-    .ready_i     (ready_i && !dear_valid),
+    .ready_i     (ready_i && !dear_valid && !raw_turn),
     .conn_o      (cheap),
+    .cost_o      (unused_cost[2]),
     .level_o     (cheap_level),
     .idle_o      (cheap_idle)
   );
+  cost_t raw_quantum;
+  assign raw_quantum = (quantum_i >= cost_t'(2 ** $bits(
+      cost_t
+  ) / RawShare)) ? '1 : cost_t'(quantum_i * RawShare);
+  scheduler_ring #(
+    .Conns(Conns)
+  ) u_raw (
+    .clk_i,
+    .rst_ni,
+    .push_i      (in_valid && in_raw),
+    .push_waits_i(in),
+    .quantum_i   (raw_quantum),
+    .room_i,
+    .next_i      (1'b1),
+    .next_cost_o (unused_cost[3]),
+    .may_i       (1'b1),
+    .owing_i     (empty_i),
+    .valid_o     (raw_valid),
+    .ready_i     (ready_i && raw_turn),
+    .conn_o      (raw),
+    .cost_o      (raw_cost),
+    .level_o     (raw_level),
+    .idle_o      (raw_idle)
+  );
+
+  logic [$bits(cost_t)+$clog2(RawShare)-1:0] raw_wait_q;  // clocks that have to pass
+  logic raw_due_q;
+  assign raw_turn = raw_valid && (raw_due_q || (cheap_idle && !dear_valid));
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) raw_wait_q <= '0;
+    else if (ready_i && raw_turn) raw_wait_q <= {raw_cost, {$clog2(RawShare) {1'b0}}};
+    else if (raw_wait_q != '0) raw_wait_q <= raw_wait_q - 1'b1;
+    raw_due_q <= rst_ni && raw_wait_q == '0 && !(ready_i && raw_turn);
+  end
   always_ff @(posedge clk_i) if (!dear_valid) dear_q <= !cheap_now;
 
-  assign valid_o    = dear_valid || cheap_valid;
-  assign go_out     = dear_valid && ready_i;
-  assign conn_o     = dear_valid ? dear : cheap;
-  assign dear_o     = dear_valid && dear_q;
+  assign valid_o    = dear_valid || cheap_valid || raw_valid;
+  assign go_out     = dear_valid && !raw_turn && ready_i;
+  assign conn_o     = raw_turn ? raw : dear_valid ? dear : cheap;
+  assign dear_o     = dear_valid && dear_q && !raw_turn;
   assign all_dear_o = cheap_idle;
-  assign level_o    = dear_level + cheap_level;
+  assign level_o    = dear_level + cheap_level + raw_level;
   assign idle_o     = !push_q && !slow_q && !copies_q && slow_level == '0 && copy_level == '0 &&
-                      dear_idle && cheap_idle;
+                      dear_idle && cheap_idle && raw_idle;
 
   `ASSERT(Room, (unused_room | ~{copies_q, slow_q}) == '1)
 

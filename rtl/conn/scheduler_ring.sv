@@ -27,6 +27,8 @@ module scheduler_ring
   output logic   valid_o,
   input  logic   ready_i,
   output conn_t  conn_o,
+  /// What its jobs take.
+  output cost_t  cost_o,
   output logic [15:0] level_o,
   /// Nobody here.
   output logic   idle_o
@@ -75,6 +77,7 @@ module scheduler_ring
 
   assign valid_o = valid_q && go_q;
   assign conn_o  = first_q.conn;
+  assign cost_o  = first_q.cost;
   assign next_cost_o = next.cost;
   assign level_o = 16'(level);
   assign idle_o  = level == '0 && !valid_q;
