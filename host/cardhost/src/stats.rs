@@ -1,12 +1,16 @@
 //! What `stats` says, from the card's counters.
 
 use std::fmt::Display;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use wirekv_card::csr::Totals;
-use wirekv_net::Refused;
+use wirekv_card::csr::{self, Totals};
+use wirekv_card::{Card, CardError};
+use wirekv_metrics::{memcached, Kind, Process, Statistics, Text};
+use wirekv_net::{Refused, WireCounts};
 use wirekv_proto::{Counters, Server, Told, MEMCACHED_VERSION};
+use Kind::{Counter, Gauge};
 
+use crate::mover::Mover;
 use crate::options::Options;
 use crate::runner::unix_time;
 
@@ -51,13 +55,26 @@ pub struct Stats {
     pub clocks: u64,
     /// Exchanges with the card that walks took.
     pub walks: u64,
-    /// What the figures of `COUNTED` were at the last `stats reset`.
-    reset: Vec<u64>,
+    /// What has passed, where it passes this program.
+    wire: Option<WireCounts>,
+    reset: Reset,
+}
+
+/// What the figures were at the last `stats reset`.
+struct Reset {
+    /// Those of `COUNTED`.
+    counted: Vec<u64>,
+    wire: WireCounts,
+}
+
+impl Default for Reset {
+    fn default() -> Reset {
+        Reset { counted: vec![0; COUNTED.len()], wire: WireCounts::default() }
+    }
 }
 
 impl Stats {
     pub fn new(options: Options) -> Stats {
-        let reset = vec![0; COUNTED.len()];
         let (totals, refused) = (Totals::default(), Refused::default());
         Stats {
             options,
@@ -67,8 +84,20 @@ impl Stats {
             open: 0,
             clocks: 0,
             walks: 0,
-            reset,
+            wire: None,
+            reset: Reset::default(),
         }
+    }
+
+    /// Looks at the card.
+    pub fn look(&mut self, card: &mut Mover, walks: u64) -> Result<(), CardError> {
+        self.totals.update(card)?;
+        self.clocks = card.clock();
+        self.walks = walks;
+        self.open = card.read_csr(csr::OPEN_CONNS)?;
+        self.refused = card.refuser.counts;
+        self.wire = self.options.carries.then_some(card.wire.counts);
+        Ok(())
     }
 
     fn counted(&self) -> Vec<u64> {
@@ -83,6 +112,10 @@ impl Stats {
     }
 
     fn general(&self, line: &mut dyn FnMut(&str, &dyn Display)) {
+        self.general_since(&self.reset, line);
+    }
+
+    fn general_since(&self, reset: &Reset, line: &mut dyn FnMut(&str, &dyn Display)) {
         let (user, system) = cpu_seconds();
         line("pid", &std::process::id());
         line("uptime", &self.start.elapsed().as_secs());
@@ -93,9 +126,14 @@ impl Stats {
         line("rusage_system", &format_args!("{system:.6}"));
         line("max_connections", &self.options.max_conns);
         line("curr_connections", &self.open);
-        let counted = COUNTED.iter().zip(self.counted()).zip(&self.reset);
+        line("connection_structures", &self.open);
+        let counted = COUNTED.iter().zip(self.counted()).zip(&reset.counted);
         for (((name, _), total), reset) in counted {
             line(name, &(total - reset));
+        }
+        if let Some(wire) = &self.wire {
+            line("bytes_read", &(wire.bytes_to_card - reset.wire.bytes_to_card));
+            line("bytes_written", &(wire.bytes_from_card - reset.wire.bytes_from_card));
         }
         line("curr_items", &self.items());
         line("limit_maxbytes", &self.options.memory);
@@ -171,11 +209,117 @@ impl Server for Stats {
         Told::All
     }
 
-    fn reset(&mut self) {
-        self.reset = self.counted();
+    fn reset(&mut self, own: &mut Counters) {
+        *own = Counters::default();
+        let wire = self.wire.unwrap_or_default();
+        self.reset = Reset { counted: self.counted(), wire };
     }
 
     fn shutdown(&mut self, _graceful: bool) {}
+}
+
+/// For Prometheus.
+impl Stats {
+    pub fn metrics(&self, process: &Process, busy: Duration) -> Text {
+        let mut statistics = Statistics::default();
+        let mut line = |name: &str, value: &dyn Display| statistics.line(name, value);
+        self.general_since(&Reset::default(), &mut line);
+        let mut text = Text::default();
+        process.tell(if self.options.carries { "sim" } else { "card" }, &mut text);
+        memcached(&statistics, &mut text);
+        let mut one = |name: &str, kind, help: &str, value: f64| {
+            text.one(&format!("wirekv_{name}"), kind, help, value);
+        };
+        one("card_clocks_total", Counter, "Clocks that the card has run.", self.clocks as f64);
+        one(
+            "card_busy_seconds_total",
+            Counter,
+            "Time in which this program let it run.",
+            busy.as_secs_f64(),
+        );
+        one(
+            "index_entries",
+            Gauge,
+            "Entries of the index, with those whose items the log has dropped.",
+            self.items() as f64,
+        );
+        one(
+            "index_ways",
+            Gauge,
+            "Entries that it has places for.",
+            (8u64 << self.options.index_bits) as f64,
+        );
+        one("index_bytes", Gauge, "Bytes of the index.", (64u64 << self.options.index_bits) as f64);
+        one(
+            "log_bytes",
+            Gauge,
+            "Bytes of the log. It is full once store_laps_total is not 0.",
+            self.options.log_bytes as f64,
+        );
+        one(
+            "walk_exchanges_total",
+            Counter,
+            "Exchanges with the card that walks took.",
+            self.walks as f64,
+        );
+        if let Some(wire) = &self.wire {
+            text.family("wirekv_wire_frames_total", Counter, "Frames between network and card.");
+            for (direction, n) in [("in", wire.to_card), ("out", wire.from_card)] {
+                text.sample("wirekv_wire_frames_total", &[("direction", direction)], n);
+            }
+        }
+        self.counters(&mut text);
+        text
+    }
+
+    /// All of docs/COUNTERS.md: drops by cause, waits by stage, and each other counter under its name.
+    fn counters(&self, text: &mut Text) {
+        let (drops, waits) = ("wirekv_card_dropped_total", "wirekv_card_wait_clocks_total");
+        text.family(drops, Counter, "Frames and segments that the card has dropped, by counter.");
+        let is_drop = |what: &str| what.starts_with("dropped");
+        for (counter, n) in self.totals.iter().filter(|(counter, _)| is_drop(counter.what)) {
+            text.sample(drops, &[("cause", counter.name)], n);
+        }
+        text.family(waits, Counter, "Clocks in which a stage of the card waited, by counter.");
+        let is_wait = |what: &str| what.starts_with("clocks in which");
+        for (counter, n) in self.totals.iter().filter(|(counter, _)| is_wait(counter.what)) {
+            text.sample(waits, &[("stage", counter.name)], n);
+        }
+        for (counter, n) in self.totals.iter() {
+            if !is_drop(counter.what) && !is_wait(counter.what) {
+                let help = format!("{}: {}.", counter.name, counter.what);
+                text.one(&format!("wirekv_card{}_total", snake(counter.name)), Counter, &help, n);
+            }
+        }
+        let r = &self.refused;
+        text.family(
+            "wirekv_host_frames_total",
+            Counter,
+            "Frames that the card has left to the host, by what became of them.",
+        );
+        for (fate, n) in [
+            ("reset", r.resets),
+            ("unreachable", r.unreachable),
+            ("held", r.held),
+            ("fragment", r.fragments),
+            ("ip_options", r.options),
+            ("other", r.others),
+        ] {
+            text.sample("wirekv_host_frames_total", &[("fate", fate)], n);
+        }
+    }
+}
+
+/// `NetRxFrames` as `_net_rx_frames`.
+fn snake(name: &str) -> String {
+    let mut text = String::new();
+    for c in name.chars() {
+        if c.is_ascii_uppercase() {
+            text.push('_');
+        }
+        text.push(c.to_ascii_lowercase());
+    }
+    text
 }
 
 /// CPU time of this process, user and system.

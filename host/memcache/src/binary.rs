@@ -83,6 +83,23 @@ pub enum Op {
     },
 }
 
+impl Op {
+    pub fn name(self) -> &'static str {
+        match self {
+            Op::Get { touch: false, .. } => "get",
+            Op::Get { value: true, .. } => "gat",
+            Op::Get { .. } => "touch",
+            Op::Store(mode) => mode.name(),
+            Op::Delta { decrement: false } => "incr",
+            Op::Delta { decrement: true } => "decr",
+            Op::Delete => "delete",
+            Op::Flush => "flush_all",
+            Op::Stat => "stats",
+            Op::Noop | Op::Version | Op::Quit | Op::Fail { .. } => "other",
+        }
+    }
+}
+
 /// A request's header.
 struct Header {
     opcode: u8,
@@ -513,8 +530,7 @@ fn stat(
         out.room(HEADER + body).bytes(&header.bytes(input)).bytes(name).bytes(value).finish();
     };
     let known = if args.starts_with(b"reset") {
-        engine.counters = Default::default();
-        server.reset();
+        server.reset(&mut engine.counters);
         true
     } else if let Some(how) = args.strip_prefix(b"detail") {
         if how.starts_with(b" dump") {

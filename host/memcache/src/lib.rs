@@ -45,6 +45,17 @@ pub enum Op {
     Binary(binary::Op),
 }
 
+impl Op {
+    /// Its protocol, and the command there: one of few words.
+    pub fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Op::Classic(op) => ("text", op.name()),
+            Op::Meta(op) => ("meta", op.name()),
+            Op::Binary(op) => ("binary", op.name()),
+        }
+    }
+}
+
 /// `$call` for the operation of a protocol.
 macro_rules! each {
     ($op:expr, $operation:ident => $call:expr) => {

@@ -125,8 +125,10 @@ pub trait Server {
         line: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Told;
 
-    /// `stats reset`: the counters of all threads begin anew. The caller's are reset already.
-    fn reset(&mut self) {}
+    /// `stats reset`: the counters of all threads begin anew, `own` among them.
+    fn reset(&mut self, own: &mut Counters) {
+        *own = Counters::default();
+    }
 
     /// `verbosity <level>`.
     fn verbosity(&mut self, _level: u32) {}

@@ -17,6 +17,7 @@ mod options;
 mod shared;
 mod stats;
 mod time;
+mod timing;
 mod worker;
 
 use std::net::SocketAddr;

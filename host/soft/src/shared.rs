@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 use slab::Slab;
+use wirekv_metrics::Latencies;
 use wirekv_proto::Counters;
 use wirekv_resp::Common;
 use wirekv_store::Store;
@@ -21,10 +22,22 @@ use crate::worker::Inbox;
 #[repr(align(128))]
 struct Thread {
     counters: Mutex<Counters>,
-    /// The reset that `counters` begin after.
+    /// What it had counted before the reset that `counters` begin after.
+    before: Mutex<Counters>,
+    /// That reset.
     resets: AtomicU64,
+    latencies: Mutex<Latencies>,
     read: AtomicU64,
     written: AtomicU64,
+}
+
+impl Thread {
+    fn begin_anew(&self, resets: u64, counters: &mut Counters) {
+        let mut published = self.counters.lock().unwrap();
+        self.before.lock().unwrap().add(counters);
+        self.resets.store(resets, Relaxed);
+        (*counters, *published) = Default::default();
+    }
 }
 
 pub struct Shared {
@@ -142,10 +155,22 @@ impl Shared {
         let thread = &self.threads[number];
         let resets = self.resets.load(Relaxed);
         if thread.resets.load(Relaxed) != resets {
-            thread.resets.store(resets, Relaxed);
-            *counters = Counters::default();
+            thread.begin_anew(resets, counters);
         }
         *thread.counters.lock().unwrap() = *counters;
+    }
+
+    /// A thread's requests took so long.
+    pub fn took(&self, number: usize, record: impl FnOnce(&mut Latencies)) {
+        record(&mut self.threads[number].latencies.lock().unwrap());
+    }
+
+    pub fn latencies(&self) -> Latencies {
+        let mut sum = Latencies::default();
+        for thread in &self.threads {
+            sum.add(&thread.latencies.lock().unwrap());
+        }
+        sum
     }
 
     pub fn bytes(&self, number: usize, read: usize, written: usize) {
@@ -228,10 +253,22 @@ impl Shared {
         sum
     }
 
-    /// What is counted begins anew; thread `number` has begun already.
-    pub fn reset(&self, number: usize) {
+    /// Counters of all threads, as far as they are published, since the start.
+    pub fn sum_ever(&self) -> Counters {
+        let mut sum = Counters::default();
+        for thread in &self.threads {
+            // Both at once: at a reset the one goes into the other.
+            let counters = thread.counters.lock().unwrap();
+            sum.add(&counters);
+            sum.add(&thread.before.lock().unwrap());
+        }
+        sum
+    }
+
+    /// What is counted begins anew, for thread `number`, whose counters these are, at once.
+    pub fn reset(&self, number: usize, own: &mut Counters) {
         let resets = self.resets.fetch_add(1, Relaxed) + 1;
-        self.threads[number].resets.store(resets, Relaxed);
+        self.threads[number].begin_anew(resets, own);
         *self.base.lock().unwrap() = self.counted();
     }
 
@@ -243,7 +280,8 @@ impl Shared {
         (sum(|thread| &thread.read), sum(|thread| &thread.written))
     }
 
-    fn counted(&self) -> Counted {
+    /// What counts since the start.
+    pub fn counted(&self) -> Counted {
         let (read, written) = self.transferred();
         Counted {
             store: self.store.stats(),

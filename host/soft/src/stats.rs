@@ -7,7 +7,7 @@ use std::sync::Arc;
 use wirekv_proto::{Counters, Protocol, Server, Told};
 use wirekv_resp::{Facts, Shown};
 
-use crate::shared::{Shared, FIRST_SECOND};
+use crate::shared::{Counted, Shared, FIRST_SECOND};
 
 impl Shared {
     /// `stats`: names and values in memcached's order, as far as they mean something here.
@@ -16,8 +16,17 @@ impl Shared {
         own: Option<(usize, &Counters)>,
         line: &mut dyn FnMut(&str, &dyn Display),
     ) {
+        self.general_of(&self.recent(), self.sum(own), line);
+    }
+
+    /// The same, of what was counted since whenever.
+    pub fn general_of(
+        &self,
+        recent: &Counted,
+        counters: Counters,
+        line: &mut dyn FnMut(&str, &dyn Display),
+    ) {
         let o = &self.options;
-        let recent = self.recent();
         let store = &recent.store;
         let now = self.store.now();
         let usage = usage();
@@ -34,7 +43,7 @@ impl Shared {
         line("rejected_connections", &recent.rejected);
         line("connection_structures", &self.open.load(Relaxed));
         line("reserved_fds", &(o.files() - o.max_conns as u64));
-        for (name, value) in self.sum(own).each() {
+        for (name, value) in counters.each() {
             line(name, &value);
         }
         line("auth_cmds", &0);
@@ -167,8 +176,7 @@ impl Shared {
     }
 
     /// All items are of one class: the log knows no others.
-    fn items(&self, line: &mut dyn FnMut(&str, &dyn Display)) {
-        let s = self.recent().store;
+    pub fn items(&self, s: &wirekv_store::Stats, line: &mut dyn FnMut(&str, &dyn Display)) {
         if s.items == 0 {
             return;
         }
@@ -182,7 +190,7 @@ impl Shared {
     }
 
     /// One class, of the log's chunks; a page is a chunk.
-    fn slabs(&self, own: (usize, &Counters), line: &mut dyn FnMut(&str, &dyn Display)) {
+    pub fn slabs(&self, counters: Counters, line: &mut dyn FnMut(&str, &dyn Display)) {
         let s = self.store.stats();
         line("1:chunk_size", &s.chunk);
         line("1:chunks_per_page", &1);
@@ -191,7 +199,7 @@ impl Shared {
         line("1:used_chunks", &(s.chunks - s.chunks_free));
         line("1:free_chunks", &s.chunks_free);
         line("1:free_chunks_end", &0);
-        for (name, value) in self.sum(Some(own)).each() {
+        for (name, value) in counters.each() {
             if OF_A_SLAB.contains(&name) {
                 line(&format!("1:{name}"), &value);
             }
@@ -286,8 +294,8 @@ impl Server for Answers<'_> {
         match args {
             b"" => self.shared.general(Some((self.number, own)), &mut text),
             b"settings" => self.shared.settings(&mut text),
-            b"items" => self.shared.items(&mut text),
-            b"slabs" => self.shared.slabs((self.number, own), &mut text),
+            b"items" => self.shared.items(&self.shared.recent().store, &mut text),
+            b"slabs" => self.shared.slabs(self.shared.sum(Some((self.number, own))), &mut text),
             b"sizes" => text("sizes_status", &"disabled"),
             b"conns" => return self.shared.list_conns(from, &mut text),
             _ => return Told::Nothing,
@@ -295,8 +303,8 @@ impl Server for Answers<'_> {
         Told::All
     }
 
-    fn reset(&mut self) {
-        self.shared.reset(self.number);
+    fn reset(&mut self, own: &mut Counters) {
+        self.shared.reset(self.number, own);
     }
 
     fn verbosity(&mut self, level: u32) {

@@ -1,9 +1,7 @@
 //! The command line.
 
 use std::ffi::OsString;
-use std::net::IpAddr;
-#[cfg(feature = "soft")]
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 #[cfg(feature = "host")]
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
@@ -256,6 +254,9 @@ pub struct ServeArgs {
     /// memcached's slabs, LRU lists, hash table and buffers is accepted and does nothing.
     #[arg(short = 'o', long, value_name = "LIST", value_delimiter = ',')]
     pub extended: Vec<Extended>,
+    /// Serve Prometheus metrics over HTTP on this address: /metrics, and /healthz.
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub metrics: Option<SocketAddr>,
     /// Say more; of a card twice: what the host port and the punt queue bring.
     #[arg(short, long, action = clap::ArgAction::Count)]
     pub verbose: u8,
@@ -663,9 +664,6 @@ pub struct SoftArgs {
     /// a page.
     #[arg(short = 'L', long)]
     pub enable_largepages: bool,
-    /// Serve Prometheus metrics over HTTP on this address.
-    #[arg(long, value_name = "ADDR:PORT")]
-    pub metrics: Option<SocketAddr>,
 }
 
 /// Flags of memcached that a command line may have and that need nothing to be done.

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 #[cfg(feature = "sim")]
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{mpsc, Arc};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -133,6 +133,16 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
     let mut runner = Runner::new(mover, options(args, &address, &layout, conns), common)?;
     if let Some(server) = upstream {
         runner = runner.before(before(args, server, &card_end)?, wire);
+    }
+    if let Some(address) = args.metrics {
+        let (asks, asked) = mpsc::channel();
+        let card = card_end.clone();
+        wirekv_metrics::serve(address, move |reply| {
+            // If the card's thread is gone, nobody answers.
+            let _ = asks.send(reply);
+            card.nudge();
+        })?;
+        runner = runner.with_metrics(asked);
     }
     let card_thread = thread("card", move || runner.run())?;
     let net_thread = thread("net", move || run_net(net, net_end))?;
@@ -383,6 +393,8 @@ fn options(args: &ServeArgs, address: &SocketAddr, layout: &Layout, conns: u32) 
         memory: args.memory_limit << 20,
         item_max: args.max_item_size,
         index_bits: layout.index_bits,
+        log_bytes: 64 * u64::from(layout.log_lines),
+        carries: args.body == Body::Sim,
         max_conns: conns,
         address: address.ip(),
         tcp_port: address.port(),

@@ -152,7 +152,7 @@ fn options(args: &ServeArgs) -> Result<Options> {
         evict: !soft.disable_evictions,
         flush: !soft.disable_flush_all,
         verbosity: args.verbose.into(),
-        metrics: soft.metrics,
+        metrics: args.metrics,
     })
 }
 

@@ -255,8 +255,7 @@ fn stats(
         out.unit();
     }
     if args == b"reset" {
-        engine.counters = Default::default();
-        server.reset();
+        server.reset(&mut engine.counters);
         out.text(RESET);
         return Next::Continue;
     }

@@ -85,6 +85,9 @@ impl Worker {
         let mut slots = std::mem::take(&mut self.slots);
         for group in ready.chunks(GROUP) {
             let mut used = 0;
+            if let Some(timing) = &mut self.timing {
+                timing.begin();
+            }
             for &index in group {
                 self.conns[index].queued = false;
                 slots[used].conn = index;
@@ -108,6 +111,9 @@ impl Worker {
                 self.engine.local.quiesce();
             }
             self.write(slots);
+            if let Some(timing) = &mut self.timing {
+                timing.end(&self.shared, self.number);
+            }
             for slot in slots {
                 self.finish(slot);
             }
@@ -299,7 +305,16 @@ impl Worker {
         let (mut executed, mut turn) = (0, 0);
         while let Some(request) = requests.get_mut(executed) {
             let input = &buf[*done..*end];
+            let timing = self.timing.as_ref();
+            let before = timing.and_then(|t| t.before(&self.engine.counters, out));
             let next = conn.session.execute(request, input, &mut self.engine, &mut answers, out);
+            if let (Some(before), Some(op)) = (before, request.op) {
+                if let Some(timing) =
+                    self.timing.as_mut().filter(|_| !next.comes_again() && !request.streams)
+                {
+                    timing.note(&before, op, &self.engine.counters, out);
+                }
+            }
             if next == Next::Continue {
                 executed += 1;
                 *done += request.len as usize;
@@ -326,6 +341,9 @@ impl Worker {
             if matches!(next, Next::Again | Next::Wait | Next::Sleep | Next::Close) {
                 break;
             }
+        }
+        if let Some(timing) = &mut self.timing {
+            timing.served(executed);
         }
         requests.drain(..executed);
         if out.copied() > 0 {

@@ -1,0 +1,138 @@
+//! What answers Prometheus: one thread, and HTTP by the hyper crate.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::thread::Builder;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use hyper::header::{ALLOW, CONTENT_TYPE};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime;
+use tokio::sync::oneshot;
+use tokio::time::{sleep, timeout};
+
+use crate::text::Text;
+
+/// For a client that does not finish its request or does not take the answer.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// For the server to tell its figures.
+const ANSWER: Duration = Duration::from_millis(900);
+/// Who asks again so soon gets the same figures: to ask very often costs the server nothing.
+const FRESH: Duration = Duration::from_millis(50);
+/// Clients at once: for one more, the oldest gives way.
+const CLIENTS: usize = 64;
+/// Bytes of a request's head.
+const HEAD: usize = 8 << 10;
+const FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Where the server puts its figures. Dropped without any, it says that there are none.
+pub struct Reply(oneshot::Sender<String>);
+
+impl Reply {
+    /// Answers.
+    pub fn send(self, text: Text) {
+        // The client may be gone.
+        let _ = self.0.send(text.finish());
+    }
+}
+
+struct Source<A> {
+    ask: A,
+    last: Mutex<Option<(Instant, String)>>,
+}
+
+impl<A: Fn(Reply)> Source<A> {
+    /// None: the server does not answer.
+    async fn figures(&self) -> Option<String> {
+        if let Some((told, text)) = &*self.last.lock().unwrap() {
+            if told.elapsed() < FRESH {
+                return Some(text.clone());
+            }
+        }
+        let (reply, answer) = oneshot::channel();
+        (self.ask)(Reply(reply));
+        let text = timeout(ANSWER, answer).await.ok()?.ok()?;
+        *self.last.lock().unwrap() = Some((Instant::now(), text.clone()));
+        Some(text)
+    }
+
+    async fn answer<B>(&self, request: Request<B>) -> Result<Response<String>, Infallible> {
+        let (status, text) = match (request.method(), request.uri().path()) {
+            (&Method::GET | &Method::HEAD, path @ ("/metrics" | "/healthz")) => {
+                match self.figures().await {
+                    Some(_) if path == "/healthz" => (StatusCode::OK, "ok\n".into()),
+                    Some(text) => (StatusCode::OK, text),
+                    None => {
+                        (StatusCode::SERVICE_UNAVAILABLE, "the server does not answer\n".into())
+                    }
+                }
+            }
+            (_, "/metrics" | "/healthz") => {
+                (StatusCode::METHOD_NOT_ALLOWED, "GET and HEAD\n".into())
+            }
+            _ => (StatusCode::NOT_FOUND, "there are /metrics and /healthz\n".into()),
+        };
+        let mut response = Response::new(text);
+        *response.status_mut() = status;
+        response.headers_mut().insert(CONTENT_TYPE, FORMAT.parse().expect("it is constant"));
+        if status == StatusCode::METHOD_NOT_ALLOWED {
+            response.headers_mut().insert(ALLOW, "GET, HEAD".parse().expect("so is this"));
+        }
+        Ok(response)
+    }
+}
+
+/// Answers HTTP requests to `address`, in a thread of its own: `/metrics` with what `ask` brings, `/healthz` with
+/// whether it brings anything.
+///
+/// # Errors
+///
+/// The address cannot be had.
+pub fn serve(address: SocketAddr, ask: impl Fn(Reply) + Send + Sync + 'static) -> Result<()> {
+    let context = || format!("--metrics {address}: cannot serve there");
+    let listener = std::net::TcpListener::bind(address).with_context(context)?;
+    listener.set_nonblocking(true).with_context(context)?;
+    let runtime = runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+    let listener = runtime.block_on(async { TcpListener::from_std(listener) })?;
+    let source = Arc::new(Source { ask, last: Mutex::default() });
+    let run = move || runtime.block_on(accept(listener, source));
+    Builder::new().name("metrics".into()).spawn(run)?;
+    Ok(())
+}
+
+async fn accept<A: Fn(Reply) + Send + Sync + 'static>(
+    listener: TcpListener,
+    source: Arc<Source<A>>,
+) {
+    let mut clients = VecDeque::with_capacity(CLIENTS);
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            // No file descriptor is left, for instance: again a little later.
+            sleep(PATIENCE / 10).await;
+            continue;
+        };
+        clients.retain(|client: &tokio::task::JoinHandle<()>| !client.is_finished());
+        if clients.len() == CLIENTS {
+            if let Some(oldest) = clients.pop_front() {
+                oldest.abort();
+            }
+        }
+        clients.push_back(tokio::spawn(client(stream, source.clone())));
+    }
+}
+
+async fn client<A: Fn(Reply) + Send + Sync>(stream: TcpStream, source: Arc<Source<A>>) {
+    let answer = service_fn(|request| source.answer(request));
+    let mut http = http1::Builder::new();
+    http.keep_alive(false).header_read_timeout(None).max_buf_size(HEAD);
+    let served = http.serve_connection(TokioIo::new(stream), answer);
+    // A client that makes mistakes is answered, or left alone.
+    let _ = timeout(PATIENCE, served).await;
+}

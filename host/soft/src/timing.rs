@@ -1,0 +1,100 @@
+//! Times the requests of some groups, and says what they were.
+
+use std::time::Instant;
+
+use wirekv_memcache::udp::is_error_text;
+use wirekv_metrics::{Label, Sampler};
+use wirekv_proto::{Counters, Out};
+
+use crate::dialect::Op;
+use crate::shared::Shared;
+
+/// A thread's: the group that is timed now, if there is one.
+pub struct Timing {
+    sampler: Sampler,
+    began: Option<(Instant, u64)>,
+    done: Vec<Label>,
+}
+
+/// What was so before a request was executed.
+pub struct Before {
+    counters: Counters,
+    position: usize,
+}
+
+impl Timing {
+    pub fn new() -> Timing {
+        Timing { sampler: Sampler::default(), began: None, done: Vec::new() }
+    }
+
+    /// A group begins.
+    #[inline]
+    pub fn begin(&mut self) {
+        self.began = self.sampler.begin();
+    }
+
+    /// Whether it is timed: then this is wanted before each of its requests.
+    #[inline]
+    pub fn before(&self, counters: &Counters, out: &Out) -> Option<Before> {
+        self.began.map(|_| Before { counters: *counters, position: out.position() })
+    }
+
+    /// A request was executed.
+    pub fn note(&mut self, before: &Before, op: Op, counters: &Counters, out: &Out) {
+        let (protocol, command) = op.names();
+        let mut reply = [0; 16];
+        let len = out.peek(before.position, &mut reply);
+        let status = status(&before.counters, counters, &reply[..len]);
+        self.done.push(Label { protocol, command, status });
+    }
+
+    #[inline]
+    pub fn served(&mut self, requests: usize) {
+        self.sampler.served(requests);
+    }
+
+    /// The group's replies are written.
+    #[inline]
+    pub fn end(&mut self, shared: &Shared, number: usize) {
+        if let Some((began, share)) = self.began.take() {
+            let time = began.elapsed();
+            shared.took(number, |latencies| {
+                self.done.drain(..).for_each(|label| latencies.record(label, time, share));
+            });
+        }
+    }
+}
+
+/// What became of a request, from what it has counted and from how its reply begins.
+fn status(before: &Counters, now: &Counters, reply: &[u8]) -> &'static str {
+    let hits = |c: &Counters| {
+        c.get_hits + c.delete_hits + c.incr_hits + c.decr_hits + c.cas_hits + c.touch_hits
+    };
+    let misses = |c: &Counters| {
+        c.get_misses
+            + c.delete_misses
+            + c.incr_misses
+            + c.decr_misses
+            + c.cas_misses
+            + c.touch_misses
+    };
+    if reply.first() == Some(&b'-') || is_error_text(reply) {
+        "error"
+    } else if now.cas_badval > before.cas_badval {
+        "badval"
+    } else if hits(now) > hits(before) {
+        "hit"
+    } else if misses(now) > misses(before) {
+        "miss"
+    } else if is_not_stored(reply) {
+        "not_stored"
+    } else {
+        "ok"
+    }
+}
+
+/// Of a text, meta or binary reply.
+fn is_not_stored(reply: &[u8]) -> bool {
+    let binary = reply.first() == Some(&0x81) && reply.get(6..8) == Some(&[0, 5]);
+    binary || reply.starts_with(b"NOT_STORED") || reply.starts_with(b"NS")
+}
