@@ -86,6 +86,10 @@ build/memcached/memcached: build/.packages-test
 	@tb/reference/fetch.sh
 	@touch $@
 
+build/prometheus/prometheus: build/.packages-test
+	@tb/reference/fetch.sh prometheus
+	@touch $@
+
 build/%-source/fetched: build/.packages-test
 	@tb/reference/fetch.sh $*-source
 	@touch $@
@@ -93,7 +97,7 @@ build/%-source/fetched: build/.packages-test
 build/.setup: build/.venv
 	@touch $@
 
-build/.setup-test: build/.setup build/.venv-test build/memcached/memcached build/memcached-source/fetched build/redis-source/fetched
+build/.setup-test: build/.setup build/.venv-test build/memcached/memcached build/prometheus/prometheus build/memcached-source/fetched build/redis-source/fetched
 	@touch $@
 
 build/.setup-long: build/.setup-test build/.venv-long

@@ -12,7 +12,6 @@ import stat
 import struct
 import subprocess
 import time
-import urllib.request
 from pathlib import Path
 
 import pytest
@@ -316,38 +315,6 @@ def test_silent_connections_are_closed():
         with server.connect(timeout=60) as s:
             assert s.recv(10) == b""
         assert reference.stats(server)["idle_kicks"] == "1"
-    finally:
-        server.stop()
-
-
-def test_metrics():
-    port = reference.free_port()
-    server = reference.soft("--metrics", f"127.0.0.1:{port}")
-    try:
-        with server.connect() as s:
-            reference.ask(s, b"set a 0 0 1\r\nx\r\nget a\r\nget b\r\n", b"END\r\nEND\r\n")
-            address = f"http://127.0.0.1:{port}/metrics"
-
-            def metrics():
-                with urllib.request.urlopen(address, timeout=reference.SECONDS) as reply:
-                    assert reply.headers["Content-Type"].startswith("text/plain")
-                    text = reply.read().decode()
-                kinds, found = {}, {}
-                for line in text.splitlines():
-                    if m := re.fullmatch(r"# TYPE (\w+) (counter|gauge)", line):
-                        kinds[m[1]] = m[2]
-                    else:
-                        name, value = re.fullmatch(r"([a-z_]+) (\d+(?:\.\d+)?)", line).groups()
-                        assert (kinds[name] == "counter") == name.endswith("_total"), name
-                        found[name] = float(value)
-                return found
-
-            # A thread tells its counters when it is through with its work.
-            watch.settle(lambda: metrics()["wirekv_cmd_get_total"], 2)
-            found = metrics()
-            assert found["wirekv_cmd_set_total"] == found["wirekv_curr_items"] == 1
-            assert found["wirekv_get_hits_total"] == found["wirekv_get_misses_total"] == 1
-            assert found["wirekv_curr_connections"] == 1
     finally:
         server.stop()
 
