@@ -40,8 +40,10 @@ slab_mem_requested_bytes slab_temporary_items slab_warm_age_seconds slab_warm_it
 MISSING = {
     "soft": r"(slab_)?(items_)?(lru|moves|hot|warm|cold|temporary|direct|tailrepairs|crawler)_?.*"
             r"|slab_items_(age_seconds|evicted_(nonzero_total|time_seconds))",
-    "sim": r"lru_.*|direct_.*|slab_.*|malloced_bytes|current_bytes|items_reclaimed_total"
-           r"|connections_(yielded|listener_disabled)_total",
+    "sim": r"(slab_)?(items_)?(lru|moves|hot|warm|cold|temporary|direct|tailrepairs|crawler)_?.*"
+           r"|slab_items_(age_seconds|evicted_(nonzero_total|time_seconds))"
+           r"|slab_chunks_(used|free|free_end)|slab_mem_requested_bytes|current_bytes"
+           r"|slab_items_(evicted|expired)_unfetched_total|(slab_)?items_reclaimed_total|connections_yielded_total",
 }  # fmt: skip
 #: What grafana's memcached-mixin asks for in its dashboard and its alert.
 MIXIN = [

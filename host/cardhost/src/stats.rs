@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use wirekv_card::csr::{self, Totals};
 use wirekv_card::{Card, CardError};
+use wirekv_memcache::lines::{NOT_SET, OFF, OF_A_SLAB};
 use wirekv_metrics::{memcached, Kind, Process, Statistics, Text};
 use wirekv_net::{Refused, WireCounts};
 use wirekv_proto::{Counters, Server, Told, MEMCACHED_VERSION};
@@ -13,6 +14,12 @@ use Kind::{Counter, Gauge};
 use crate::mover::Mover;
 use crate::options::Options;
 use crate::runner::unix_time;
+
+/// A bucket has eight ways, and 64 bytes.
+const WAYS_BITS: u32 = 3;
+
+/// Bytes of a line of the card's memory.
+const LINE: u64 = 64;
 
 /// memcached's name for a figure, and the card's counters that make it up.
 const COUNTED: &[(&str, &[&str])] = &[
@@ -137,10 +144,14 @@ impl Stats {
         }
         line("curr_items", &self.items());
         line("limit_maxbytes", &self.options.memory);
+        line("auth_cmds", &0);
+        line("auth_errors", &0);
         line("accepting_conns", &1);
+        // It refuses who is too many, and listens on.
+        line("listen_disabled_num", &0);
+        line("time_in_listen_disabled_us", &0);
         line("threads", &1);
-        // A bucket has eight ways, and 64 bytes.
-        line("hash_power_level", &(self.options.index_bits + 3));
+        line("hash_power_level", &(self.options.index_bits + WAYS_BITS));
         line("hash_bytes", &(64u64 << self.options.index_bits));
         line("hash_is_expanding", &0);
     }
@@ -153,17 +164,62 @@ impl Stats {
         line("udpport", &o.udp_port);
         line("inter", &o.address);
         line("verbosity", &o.verbosity);
+        line("oldest", &0);
         line("evictions", &"on");
         line("domain_socket", &"NULL");
+        line("umask", &700);
         line("shutdown_command", &"no");
         line("num_threads", &1);
+        line("num_threads_per_udp", &1);
+        line("stat_key_prefix", &":");
         line("detail_enabled", &"no");
         line("cas_enabled", &"yes");
+        line("binding_protocol", &"auto-negotiate");
         line("auth_enabled_sasl", &"no");
         line("auth_enabled_ascii", &"no");
         line("item_size_max", &o.item_max);
+        line("maxconns_fast", &"yes");
+        line("hashpower_init", &(o.index_bits + WAYS_BITS));
+        line("hash_algorithm", &"nh");
         line("flush_enabled", &"yes");
         line("idle_timeout", &o.idle_timeout);
+        line("client_flags_size", &4);
+        for name in OFF {
+            line(name, &"no");
+        }
+        for name in NOT_SET {
+            line(name, &"(null)");
+        }
+    }
+
+    /// All items are of one class: the log knows no others.
+    fn items_of_class(&self, reset: &Reset, line: &mut dyn FnMut(&str, &dyn Display)) {
+        if self.items() == 0 {
+            return;
+        }
+        line("items:1:number", &self.items());
+        line("items:1:evicted", &self.since(reset, "evictions"));
+        line("items:1:outofmemory", &self.since(reset, "store_no_memory"));
+    }
+
+    /// One class, whose one page is the log; a chunk is a line of it.
+    fn slabs(&self, reset: &Reset, line: &mut dyn FnMut(&str, &dyn Display)) {
+        let lines = self.options.log_bytes / LINE;
+        line("1:chunk_size", &LINE);
+        line("1:chunks_per_page", &lines);
+        line("1:total_pages", &1);
+        line("1:total_chunks", &lines);
+        for name in OF_A_SLAB {
+            line(&format!("1:{name}"), &self.since(reset, name));
+        }
+        line("active_slabs", &1);
+        line("total_malloced", &self.options.log_bytes);
+    }
+
+    /// A figure of `COUNTED`.
+    fn since(&self, reset: &Reset, name: &str) -> u64 {
+        let place = COUNTED.iter().position(|(n, _)| *n == name).expect("it is counted");
+        self.counted()[place] - reset.counted[place]
     }
 
     /// Everything that the card counts, by the names of the folders' enums.
@@ -198,12 +254,8 @@ impl Server for Stats {
             b"settings" => self.settings(&mut text),
             b"card" => self.card(&mut text),
             b"sizes" => text("sizes_status", &"disabled"),
-            // Nothing is kept by class of size, so there is nothing to list.
-            b"items" => {}
-            b"slabs" => {
-                text("active_slabs", &0);
-                text("total_malloced", &0);
-            }
+            b"items" => self.items_of_class(&self.reset, &mut text),
+            b"slabs" => self.slabs(&self.reset, &mut text),
             _ => return Told::Nothing,
         }
         Told::All
@@ -223,7 +275,10 @@ impl Stats {
     pub fn metrics(&self, process: &Process, busy: Duration) -> Text {
         let mut statistics = Statistics::default();
         let mut line = |name: &str, value: &dyn Display| statistics.line(name, value);
-        self.general_since(&Reset::default(), &mut line);
+        let start = Reset::default();
+        self.general_since(&start, &mut line);
+        self.items_of_class(&start, &mut line);
+        self.slabs(&start, &mut line);
         let mut text = Text::default();
         process.tell(if self.options.carries { "sim" } else { "card" }, &mut text);
         memcached(&statistics, &mut text);
@@ -247,7 +302,7 @@ impl Stats {
             "index_ways",
             Gauge,
             "Entries that it has places for.",
-            (8u64 << self.options.index_bits) as f64,
+            (1u64 << (self.options.index_bits + WAYS_BITS)) as f64,
         );
         one("index_bytes", Gauge, "Bytes of the index.", (64u64 << self.options.index_bits) as f64);
         one(

@@ -7,6 +7,7 @@ pub mod binary;
 pub mod classic;
 mod dump;
 mod line;
+pub mod lines;
 pub mod meta;
 mod operation;
 pub mod ops;

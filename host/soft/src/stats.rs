@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
 
+use wirekv_memcache::lines::{NOT_SET, OFF, OF_A_SLAB};
 use wirekv_proto::{Counters, Protocol, Server, Told};
 use wirekv_resp::{Facts, Shown};
 
@@ -226,37 +227,6 @@ impl Shared {
         Told::All
     }
 }
-
-/// Settings of memcached that are off here for good.
-const OFF: &[&str] = &[
-    "dump_enabled",
-    "inline_ascii_response",
-    "lru_crawler",
-    "lru_maintainer_thread",
-    "lru_segmented",
-    "proxy_enabled",
-    "proxy_uring_enabled",
-    "slab_reassign",
-    "ssl_enabled",
-    "ssl_kernel_tls",
-    "ssl_session_cache",
-    "temp_lru",
-    "track_sizes",
-];
-/// Settings of memcached that name a file or number that is not set.
-const NOT_SET: &[&str] = &["memory_file", "num_napi_ids", "ssl_chain_cert", "ssl_key"];
-
-/// Counters that memcached has for each slab class.
-const OF_A_SLAB: &[&str] = &[
-    "get_hits",
-    "cmd_set",
-    "delete_hits",
-    "incr_hits",
-    "decr_hits",
-    "cas_hits",
-    "cas_badval",
-    "touch_hits",
-];
 
 /// Connections that `stats conns` tells of at a time.
 const CONNS_TOLD: usize = 64;
