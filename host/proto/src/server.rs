@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wirekv_store::Local;
 
-use crate::Counters;
+use crate::{Counters, Prefixes};
 
 /// Which protocol a connection may speak (`-B`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,6 +36,8 @@ pub struct Settings {
     pub crawler: bool,
     /// `flush_all` is allowed (no `-F`).
     pub flush: bool,
+    /// What `stats detail` counts (`-D`).
+    pub prefixes: Arc<Prefixes>,
     /// Values from this length on are taken in pieces instead of waiting for the whole block in
     /// the input buffer, which must hold this and a command line.
     pub stream_from: usize,
@@ -67,6 +69,7 @@ impl Default for Settings {
             shutdown: false,
             crawler: true,
             flush: true,
+            prefixes: Arc::default(),
             stream_from: 16 << 10,
             place_ms: 500,
             multiget_max: 16 << 10,

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use slab::Slab;
 use wirekv_metrics::Latencies;
-use wirekv_proto::Counters;
+use wirekv_proto::{Counters, Prefixes};
 use wirekv_resp::Common;
 use wirekv_store::Store;
 
@@ -45,6 +45,7 @@ pub struct Shared {
     pub version: String,
     pub store: Arc<Store>,
     pub redis: Arc<Common>,
+    pub prefixes: Arc<Prefixes>,
     /// How the workers are reached, as soon as there are any.
     pub inboxes: OnceLock<Vec<Arc<Inbox>>>,
     /// How often connections were killed that their threads should close.
@@ -93,6 +94,7 @@ impl Shared {
         version: String,
         store: Arc<Store>,
         redis: Arc<Common>,
+        prefixes: Arc<Prefixes>,
         (clock, epoch): (Clock, i64),
         on_shutdown: Box<dyn Fn() + Send + Sync>,
     ) -> Shared {
@@ -103,6 +105,7 @@ impl Shared {
             version,
             store,
             redis,
+            prefixes,
             inboxes: OnceLock::new(),
             kills: AtomicU64::new(0),
             clock,

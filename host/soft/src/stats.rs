@@ -111,8 +111,8 @@ impl Shared {
         line("num_threads", &o.threads);
         // The first thread serves all UDP sockets.
         line("num_threads_per_udp", &1);
-        line("stat_key_prefix", &":");
-        line("detail_enabled", &"no");
+        line("stat_key_prefix", &self.prefixes.delimiter());
+        line("detail_enabled", &yes(self.prefixes.is_on()));
         line("cas_enabled", &yes(o.cas));
         line("tcp_backlog", &o.backlog);
         let protocol = match o.protocol {

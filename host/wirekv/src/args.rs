@@ -664,6 +664,10 @@ pub struct SoftArgs {
     /// a page.
     #[arg(short = 'L', long)]
     pub enable_largepages: bool,
+    /// Count commands by what their keys have before this character, for `stats detail dump`. Without it `stats detail
+    /// on` begins that, and the character is a colon.
+    #[arg(short = 'D', value_name = "CHAR", value_parser = NonEmptyStringValueParser::new())]
+    pub delimiter: Option<String>,
 }
 
 /// Flags of memcached that a command line may have and that need nothing to be done.
@@ -673,9 +677,6 @@ pub struct IgnoredArgs {
     /// There are no slabs.
     #[arg(short = 'f', long, value_name = "FACTOR", value_parser = parse_growth)]
     slab_growth_factor: Option<f64>,
-    /// Nothing is counted by prefix of the key.
-    #[arg(short = 'D', value_name = "CHAR", value_parser = NonEmptyStringValueParser::new())]
-    delimiter: Option<String>,
     /// There are no dumps.
     #[arg(short = 'X', long)]
     disable_dumping: bool,
