@@ -33,7 +33,7 @@ slab_items_age_seconds slab_items_crawler_reclaimed_total slab_items_evicted_non
 slab_items_evicted_time_seconds slab_items_evicted_total slab_items_evicted_unfetched_total
 slab_items_expired_unfetched_total slab_items_moves_to_cold slab_items_moves_to_warm slab_items_moves_within_lru
 slab_items_outofmemory_total slab_items_reclaimed_total slab_items_tailrepairs_total slab_lru_hits_total
-slab_mem_requested_bytes slab_temporary_items slab_warm_age_seconds slab_warm_items
+slab_mem_requested_bytes slab_warm_age_seconds slab_warm_items
     """.split()
 )
 #: What is not there, with the reason in docs/METRICS.md.
