@@ -31,7 +31,7 @@ pub struct Options {
     pub knows_peers: bool,
     /// Seconds without a request after which a connection is closed; 0: never.
     pub idle_timeout: u32,
-    /// From 2 on what comes from the card is logged.
+    /// How much is logged (`-v`).
     pub verbosity: u8,
 }
 

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::Result;
 use wirekv_card::csr::Totals;
 use wirekv_card::{set_time, Card, Port};
+use wirekv_log::{debug, warn, Text};
 use wirekv_memcache::binary;
 use wirekv_metrics::{Process, Reply};
 use wirekv_net::{Addresses, Frames, WireCounts};
@@ -15,7 +16,7 @@ use wirekv_resp::Common;
 use wirekv_upstream::{Sockets, Upstream};
 
 use crate::datagrams::Datagrams;
-use crate::exceptions::{self, Answers, Context, Request, Tag};
+use crate::exceptions::{Answers, Context, Request, Tag};
 use crate::memcached;
 use crate::mover::{Mover, NAP};
 use crate::options::Options;
@@ -40,7 +41,6 @@ pub struct Runner {
     /// Of a card before another server.
     front: Option<Front>,
     metrics: Option<Metrics>,
-    verbosity: u8,
     /// The clock when the card's counters were read last.
     counted: u64,
 }
@@ -86,7 +86,6 @@ impl Runner {
             redis,
             front: None,
             metrics: None,
-            verbosity: options.verbosity,
             stats: Stats::new(options),
             counted: 0,
         })
@@ -158,6 +157,7 @@ impl Runner {
                 self.counted = self.mover.clock();
                 self.stats.totals.update(&mut self.mover)?;
             }
+            wirekv_log::tick();
             self.redis.items.walks.rest(&mut self.mover, Instant::now())?;
             self.redis.forget(Instant::now(), &mut self.mover);
             if let Some(front) = &mut self.front {
@@ -205,13 +205,11 @@ impl Runner {
             return Ok(());
         }
         let Some(request) = Request::parse(packet) else {
-            eprintln!("wirekv: {} bytes from the punt queue are no request", packet.len());
+            warn!("{} bytes from the punt queue are no request", packet.len());
             return Ok(());
         };
         let request = Request { came, ..request };
-        if self.verbosity > 1 {
-            eprintln!("punt queue: {}", exceptions::for_log(request.text));
-        }
+        debug!("punt queue: {}", Text(request.text));
         if let Some(front) = &mut self.front {
             front.take(&request, &mut self.mover);
             return Ok(());

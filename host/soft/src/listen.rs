@@ -13,6 +13,7 @@ use anyhow::{bail, Context, Result};
 use mio::net::{TcpListener, UdpSocket, UnixListener};
 use mio::{Events, Interest, Poll, Token, Waker};
 use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
+use wirekv_log::{debug, info, Text};
 use wirekv_resp::{Client, Common, Shown};
 
 use crate::conn::{Conn, Peer, Stream};
@@ -303,6 +304,7 @@ impl Acceptor {
         let id = match admitted {
             Ok(id) => id,
             Err(refusal) => {
+                info!(peer, "a connection is refused: {}", Text(refusal));
                 let _ = match &mut stream {
                     Stream::Tcp(s) => s.write(refusal),
                     Stream::Unix(s) => s.write(refusal),
@@ -320,6 +322,7 @@ impl Acceptor {
                 (Either::Redis(Box::new(client)).into(), Some(shown))
             }
         };
+        debug!(peer, listener, "a connection is opened");
         let last = AtomicU32::new(self.shared.store.now());
         let told = Arc::new(Peer { peer, listener, last, redis });
         let number = self.shared.tell(told.clone());

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 use slab::Slab;
+use wirekv_log::{debug, info};
 use wirekv_metrics::Latencies;
 use wirekv_proto::{Counters, Prefixes};
 use wirekv_resp::Common;
@@ -227,11 +228,13 @@ impl Shared {
     }
 
     pub fn closed(&self, conn: &Conn) {
+        debug!(peer = conn.told.peer, "a connection is closed");
         self.open.fetch_sub(1, Relaxed);
         self.conns.lock().unwrap().remove(conn.number);
     }
 
-    pub fn idle_kick(&self) {
+    pub fn idle_kick(&self, conn: &Conn) {
+        info!(peer = conn.told.peer, "a connection is idle");
         self.kicked.fetch_add(1, Relaxed);
     }
 

@@ -279,6 +279,7 @@ impl Server for Answers<'_> {
 
     fn verbosity(&mut self, level: u32) {
         self.shared.verbosity.store(level, Relaxed);
+        wirekv_log::set_verbosity(level);
     }
 
     /// The memory is one mapping from the start on, and keeps its size.

@@ -78,7 +78,7 @@ fn status(before: &Counters, now: &Counters, reply: &[u8]) -> &'static str {
             + c.cas_misses
             + c.touch_misses
     };
-    if reply.first() == Some(&b'-') || is_error_text(reply) {
+    if is_error(reply) {
         "error"
     } else if now.cas_badval > before.cas_badval {
         "badval"
@@ -91,6 +91,11 @@ fn status(before: &Counters, now: &Counters, reply: &[u8]) -> &'static str {
     } else {
         "ok"
     }
+}
+
+/// Whether a reply that begins so tells of an error, in any protocol.
+pub fn is_error(reply: &[u8]) -> bool {
+    reply.first() == Some(&b'-') || is_error_text(reply)
 }
 
 /// Of a text, meta or binary reply.

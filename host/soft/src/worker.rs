@@ -274,7 +274,7 @@ impl Worker {
             let index = entry.key();
             if let Err(e) = conn.register(self.poll.registry(), Token(index)) {
                 self.shared.closed(&conn);
-                eprintln!("wirekv: a connection is dropped: {e}");
+                wirekv_log::warn!(peer = conn.told.peer, "a connection is dropped: {e}");
                 continue;
             }
             entry.insert(conn);
@@ -331,7 +331,7 @@ impl Worker {
             })
             .collect();
         for index in idle {
-            self.shared.idle_kick();
+            self.shared.idle_kick(&self.conns[index]);
             self.close(index);
         }
     }

@@ -129,7 +129,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
     let (net_end, card_end) = Link::ends(waker);
     let damaged = Wire::new(args.host.impair, pcap);
     let refuser = Refuser::new(&wire, args.host.quiet, Instant::now());
-    let mover = Mover::new(card, card_end.clone(), damaged, refuser, args.verbose);
+    let mover = Mover::new(card, card_end.clone(), damaged, refuser);
     let mut runner = Runner::new(mover, options(args, &address, &layout, conns), common)?;
     if let Some(server) = upstream {
         runner = runner.before(before(args, server, &card_end)?, wire);

@@ -45,6 +45,7 @@ fn main() -> ExitCode {
 }
 
 fn serve(args: &ServeArgs) -> Result<()> {
+    wirekv_log::start(args.verbose.into());
     match args.body {
         #[cfg(feature = "sim")]
         Body::Sim => card::serve(args),

@@ -3,6 +3,7 @@
 use std::io::IoSlice;
 use std::time::{Duration, Instant};
 
+use wirekv_log::{enabled, info, warn, Level, Text};
 use wirekv_proto::{Next, Out, Parse};
 
 use super::Worker;
@@ -10,6 +11,7 @@ use crate::conn::Conn;
 use crate::dialect::Request;
 use crate::io::{retry, GROUP};
 use crate::stats::Answers;
+use crate::timing::is_error;
 
 /// Parts of a reply in the first write.
 const PARTS: usize = 8;
@@ -29,6 +31,9 @@ const REPLIES: usize = 256 << 20;
 const LOOSE: usize = 16 << 10;
 /// Who has taken nothing for so long makes room when there is none for replies, half of the store.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A request that takes longer is told of with `-v`.
+const SLOW: Duration = Duration::from_millis(10);
 
 /// Where one connection of a group is worked on: memory that stays in the processor's cache.
 pub(super) struct Slot {
@@ -72,6 +77,22 @@ impl Slot {
     /// There are replies, which may be written.
     fn offers(&self) -> bool {
         !self.out.is_empty() && !self.behind
+    }
+}
+
+/// With `-v`: a request that was slow, or is answered with an error.
+#[cold]
+fn report(peer: &str, request: &[u8], began: Instant, out: &Out, position: usize) {
+    let mut reply = [0; 120];
+    let len = out.peek(position, &mut reply);
+    let reply = &reply[..len];
+    if is_error(reply) {
+        let line = reply.split(|byte| *byte == b'\r').next().unwrap_or(reply);
+        info!(peer, request = %Text(request), reply = %Text(line), "a request fails");
+    }
+    let time = began.elapsed();
+    if time >= SLOW {
+        info!(peer, request = %Text(request), ?time, "a request is slow");
     }
 }
 
@@ -233,9 +254,9 @@ impl Worker {
         let conn = &self.conns[index];
         let bytes = conn.out.as_ref().map_or(0, Out::len);
         self.shared.overflown();
-        eprintln!(
-            "wirekv: {} is closed: {bytes} bytes of replies wait for it, and there is no room for more",
-            conn.told.peer
+        let peer = &conn.told.peer;
+        warn!(
+            "{peer} is closed: {bytes} bytes of replies wait for it, and there is no room for more"
         );
     }
 
@@ -303,10 +324,12 @@ impl Worker {
         let mut answers = Answers { shared: &self.shared, number: self.number };
         let Slot { requests, buf, end, done, out, waits, sleeps, behind, .. } = slot;
         let (mut executed, mut turn) = (0, 0);
+        let is_watched = enabled!(Level::INFO);
         while let Some(request) = requests.get_mut(executed) {
             let input = &buf[*done..*end];
             let timing = self.timing.as_ref();
             let before = timing.and_then(|t| t.before(&self.engine.counters, out));
+            let watched = is_watched.then(|| (Instant::now(), out.position()));
             let next = conn.session.execute(request, input, &mut self.engine, &mut answers, out);
             if let (Some(before), Some(op)) = (before, request.op) {
                 if let Some(timing) =
@@ -314,6 +337,9 @@ impl Worker {
                 {
                     timing.note(&before, op, &self.engine.counters, out);
                 }
+            }
+            if let Some((began, position)) = watched.filter(|_| !next.comes_again()) {
+                report(&conn.told.peer, &input[..request.len as usize], began, out, position);
             }
             if next == Next::Continue {
                 executed += 1;
