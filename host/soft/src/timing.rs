@@ -6,7 +6,7 @@ use wirekv_memcache::udp::is_error_text;
 use wirekv_metrics::{Label, Sampler};
 use wirekv_proto::{Counters, Out};
 
-use crate::dialect::Op;
+use crate::dialect::Request;
 use crate::shared::Shared;
 
 /// A thread's: the group that is timed now, if there is one.
@@ -18,8 +18,15 @@ pub struct Timing {
 
 /// What was so before a request was executed.
 pub struct Before {
+    pub began: Instant,
+    pub position: usize,
     counters: Counters,
-    position: usize,
+}
+
+impl Before {
+    pub fn new(counters: &Counters, out: &Out) -> Before {
+        Before { began: Instant::now(), position: out.position(), counters: *counters }
+    }
 }
 
 impl Timing {
@@ -33,14 +40,15 @@ impl Timing {
         self.began = self.sampler.begin();
     }
 
-    /// Whether it is timed: then this is wanted before each of its requests.
+    /// Whether it is timed.
     #[inline]
-    pub fn before(&self, counters: &Counters, out: &Out) -> Option<Before> {
-        self.began.map(|_| Before { counters: *counters, position: out.position() })
+    pub fn is_on(&self) -> bool {
+        self.began.is_some()
     }
 
-    /// A request was executed.
-    pub fn note(&mut self, before: &Before, op: Op, counters: &Counters, out: &Out) {
+    /// A request was executed. Of one that begins a long value that is not known yet.
+    pub fn note(&mut self, before: &Before, request: &Request, counters: &Counters, out: &Out) {
+        let Some(op) = request.op.filter(|_| self.is_on() && !request.streams) else { return };
         let (protocol, command) = op.names();
         let mut reply = [0; 16];
         let len = out.peek(before.position, &mut reply);

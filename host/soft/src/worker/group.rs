@@ -11,7 +11,7 @@ use crate::conn::Conn;
 use crate::dialect::Request;
 use crate::io::{retry, GROUP};
 use crate::stats::Answers;
-use crate::timing::is_error;
+use crate::timing::{is_error, Before, Timing};
 
 /// Parts of a reply in the first write.
 const PARTS: usize = 8;
@@ -82,15 +82,15 @@ impl Slot {
 
 /// With `-v`: a request that was slow, or is answered with an error.
 #[cold]
-fn report(peer: &str, request: &[u8], began: Instant, out: &Out, position: usize) {
+fn report(peer: &str, request: &[u8], before: &Before, out: &Out) {
     let mut reply = [0; 120];
-    let len = out.peek(position, &mut reply);
+    let len = out.peek(before.position, &mut reply);
     let reply = &reply[..len];
     if is_error(reply) {
         let line = reply.split(|byte| *byte == b'\r').next().unwrap_or(reply);
         info!(peer, request = %Text(request), reply = %Text(line), "a request fails");
     }
-    let time = began.elapsed();
+    let time = before.began.elapsed();
     if time >= SLOW {
         info!(peer, request = %Text(request), ?time, "a request is slow");
     }
@@ -325,21 +325,18 @@ impl Worker {
         let Slot { requests, buf, end, done, out, waits, sleeps, behind, .. } = slot;
         let (mut executed, mut turn) = (0, 0);
         let is_watched = enabled!(Level::INFO);
+        let is_seen = is_watched || self.timing.as_ref().is_some_and(Timing::is_on);
         while let Some(request) = requests.get_mut(executed) {
             let input = &buf[*done..*end];
-            let timing = self.timing.as_ref();
-            let before = timing.and_then(|t| t.before(&self.engine.counters, out));
-            let watched = is_watched.then(|| (Instant::now(), out.position()));
+            let before = is_seen.then(|| Before::new(&self.engine.counters, out));
             let next = conn.session.execute(request, input, &mut self.engine, &mut answers, out);
-            if let (Some(before), Some(op)) = (before, request.op) {
-                if let Some(timing) =
-                    self.timing.as_mut().filter(|_| !next.comes_again() && !request.streams)
-                {
-                    timing.note(&before, op, &self.engine.counters, out);
+            if let Some(before) = before.filter(|_| !next.comes_again()) {
+                if let Some(timing) = &mut self.timing {
+                    timing.note(&before, request, &self.engine.counters, out);
                 }
-            }
-            if let Some((began, position)) = watched.filter(|_| !next.comes_again()) {
-                report(&conn.told.peer, &input[..request.len as usize], began, out, position);
+                if is_watched {
+                    report(&conn.told.peer, &input[..request.len as usize], &before, out);
+                }
             }
             if next == Next::Continue {
                 executed += 1;
