@@ -127,6 +127,8 @@ impl Soft {
             on_shutdown,
         ));
 
+        sockets.tell(&shared)?;
+
         let mut workers = Vec::new();
         let mut udp = std::mem::take(&mut sockets.udp);
         for number in 0..shared.options.threads {

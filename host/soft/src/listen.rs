@@ -4,7 +4,6 @@ use std::io::{ErrorKind, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU32;
 use std::sync::mpsc::Sender;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -123,6 +122,23 @@ impl Sockets {
     }
 
     /// The TCP addresses, ports as the kernel gave them.
+    /// Has `stats conns` name them.
+    pub fn tell(&self, shared: &Shared) -> Result<()> {
+        let now = shared.store.now();
+        for (listener, _) in &self.listeners {
+            let name = match listener {
+                Listener::Tcp(_, address) => format!("tcp:{address}"),
+                Listener::Unix(file, _) => format!("unix:{}", file.path.display()),
+            };
+            shared.tell(Arc::new(Peer::listening(name, now)));
+        }
+        for socket in &self.udp {
+            let name = format!("udp:{}", socket.local_addr()?);
+            shared.tell(Arc::new(Peer::new(name, String::new(), now, None)));
+        }
+        Ok(())
+    }
+
     pub fn addresses(&self, spoken: Spoken) -> Vec<SocketAddr> {
         self.listeners
             .iter()
@@ -323,8 +339,7 @@ impl Acceptor {
             }
         };
         debug!(peer, listener, "a connection is opened");
-        let last = AtomicU32::new(self.shared.store.now());
-        let told = Arc::new(Peer { peer, listener, last, redis });
+        let told = Arc::new(Peer::new(peer, listener, self.shared.store.now(), redis));
         let number = self.shared.tell(told.clone());
         let inbox = &self.inboxes[self.next];
         self.next = (self.next + 1) % self.inboxes.len();

@@ -216,9 +216,14 @@ impl Shared {
         let (from, to) = (from as usize, from as usize + CONNS_TOLD);
         for (n, told) in (from..to).filter_map(|n| Some((n, conns.get(n)?))) {
             let silent = now.saturating_sub(told.last.load(Relaxed));
+            if told.peer.starts_with("udp:") {
+                line(&format!("{n}:UDP"), &"UDP");
+            }
             line(&format!("{n}:addr"), &told.peer);
-            line(&format!("{n}:listen_addr"), &told.listener);
-            line(&format!("{n}:state"), &"conn_read");
+            if !told.listener.is_empty() {
+                line(&format!("{n}:listen_addr"), &told.listener);
+            }
+            line(&format!("{n}:state"), &told.state());
             line(&format!("{n}:secs_since_last_cmd"), &silent);
         }
         if to < conns.capacity() {

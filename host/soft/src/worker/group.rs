@@ -7,7 +7,7 @@ use wirekv_log::{enabled, info, warn, Level, Text};
 use wirekv_proto::{Next, Out, Parse};
 
 use super::Worker;
-use crate::conn::Conn;
+use crate::conn::{Conn, State};
 use crate::dialect::Request;
 use crate::io::{retry, GROUP};
 use crate::stats::Answers;
@@ -182,6 +182,7 @@ impl Worker {
         }
         let conn = &mut self.conns[slot.conn];
         conn.served = true;
+        conn.told.set(State::Parse);
         slot.behind = conn.out.is_some();
         slot.done = 0;
         slot.end = conn.pending.len();
