@@ -18,14 +18,19 @@ pub struct Timing {
 
 /// What was so before a request was executed.
 pub struct Before {
-    pub began: Instant,
+    /// Where that is wanted.
+    pub began: Option<Instant>,
     pub position: usize,
     counters: Counters,
 }
 
 impl Before {
-    pub fn new(counters: &Counters, out: &Out) -> Before {
-        Before { began: Instant::now(), position: out.position(), counters: *counters }
+    pub fn new(is_watched: bool, counters: &Counters, out: &Out) -> Before {
+        Before {
+            began: is_watched.then(Instant::now),
+            position: out.position(),
+            counters: *counters,
+        }
     }
 }
 

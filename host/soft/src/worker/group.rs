@@ -90,7 +90,7 @@ fn report(peer: &str, request: &[u8], before: &Before, out: &Out) {
         let line = reply.split(|byte| *byte == b'\r').next().unwrap_or(reply);
         info!(peer, request = %Text(request), reply = %Text(line), "a request fails");
     }
-    let time = before.began.elapsed();
+    let time = before.began.map_or(Duration::ZERO, |began| began.elapsed());
     if time >= SLOW {
         info!(peer, request = %Text(request), ?time, "a request is slow");
     }
@@ -329,7 +329,7 @@ impl Worker {
         let is_seen = is_watched || self.timing.as_ref().is_some_and(Timing::is_on);
         while let Some(request) = requests.get_mut(executed) {
             let input = &buf[*done..*end];
-            let before = is_seen.then(|| Before::new(&self.engine.counters, out));
+            let before = is_seen.then(|| Before::new(is_watched, &self.engine.counters, out));
             let next = conn.session.execute(request, input, &mut self.engine, &mut answers, out);
             if let Some(before) = before.filter(|_| !next.comes_again()) {
                 if let Some(timing) = &mut self.timing {
