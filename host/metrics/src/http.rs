@@ -1,4 +1,4 @@
-//! What answers Prometheus: one thread, and HTTP by the hyper crate.
+//! What answers Prometheus and browsers: one thread, and HTTP by the hyper crate.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -8,7 +8,9 @@ use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use hyper::header::{ALLOW, CONTENT_TYPE};
+use hyper::header::{
+    HeaderName, HeaderValue, ALLOW, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS,
+};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -31,6 +33,12 @@ const CLIENTS: usize = 64;
 /// Bytes of a request's head.
 const HEAD: usize = 8 << 10;
 const FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
+/// What a browser shows: it asks for `/metrics` again and again.
+const PAGE: &str = include_str!("page.html");
+/// The page runs its own script and asks this server only, and nobody may put it into theirs.
+const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+                      connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; \
+                      frame-ancestors 'none'";
 
 /// Where the server puts its figures. Dropped without any, it says that there are none.
 pub struct Reply(oneshot::Sender<String>);
@@ -64,7 +72,12 @@ impl<A: Fn(Reply)> Source<A> {
     }
 
     async fn answer<B>(&self, request: Request<B>) -> Result<Response<String>, Infallible> {
+        let mut format = FORMAT;
         let (status, text) = match (request.method(), request.uri().path()) {
+            (&Method::GET | &Method::HEAD, "/") => {
+                format = "text/html; charset=utf-8";
+                (StatusCode::OK, PAGE.into())
+            }
             (&Method::GET | &Method::HEAD, path @ ("/metrics" | "/healthz")) => {
                 match self.figures().await {
                     Some(_) if path == "/healthz" => (StatusCode::OK, "ok\n".into()),
@@ -74,23 +87,28 @@ impl<A: Fn(Reply)> Source<A> {
                     }
                 }
             }
-            (_, "/metrics" | "/healthz") => {
+            (_, "/" | "/metrics" | "/healthz") => {
                 (StatusCode::METHOD_NOT_ALLOWED, "GET and HEAD\n".into())
             }
-            _ => (StatusCode::NOT_FOUND, "there are /metrics and /healthz\n".into()),
+            _ => (StatusCode::NOT_FOUND, "there are /, /metrics and /healthz\n".into()),
         };
         let mut response = Response::new(text);
         *response.status_mut() = status;
-        response.headers_mut().insert(CONTENT_TYPE, FORMAT.parse().expect("it is constant"));
+        let mut says = |name: HeaderName, value: &'static str| {
+            response.headers_mut().insert(name, HeaderValue::from_static(value));
+        };
+        says(CONTENT_TYPE, format);
+        says(X_CONTENT_TYPE_OPTIONS, "nosniff");
+        says(CONTENT_SECURITY_POLICY, POLICY);
         if status == StatusCode::METHOD_NOT_ALLOWED {
-            response.headers_mut().insert(ALLOW, "GET, HEAD".parse().expect("so is this"));
+            says(ALLOW, "GET, HEAD");
         }
         Ok(response)
     }
 }
 
 /// Answers HTTP requests to `address`, in a thread of its own: `/metrics` with what `ask` brings, `/healthz` with
-/// whether it brings anything.
+/// whether it brings anything, `/` with a page that shows it.
 ///
 /// # Errors
 ///
