@@ -20,6 +20,7 @@ use wirekv_upstream::{Address as Upstream, Protocol};
 
 use crate::extended::Extended;
 use crate::size::parse_size;
+use crate::top::TopArgs;
 
 #[derive(Parser)]
 #[command(name = "wirekv", version, about = "A key-value cache whose data path is hardware")]
@@ -143,6 +144,8 @@ pub enum Command {
     Machine(Box<MachineArgs>),
     /// Put load on a server and measure it. Parameters are named as memtier_benchmark's.
     Load(Box<LoadArgs>),
+    /// Show a server's figures in this terminal.
+    Top(TopArgs),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
