@@ -127,6 +127,8 @@ def test_page(page, browser, width, scheme):
         wait.until(lambda c: float(re.search(r"([\d.]+) operations a clock", text(c, store))[1]) > 0)
     else:
         wait.until(lambda c: tiles(c)["median latency"] != "–")
+        # Of each turn one request is for this key, and one of the seven others' on average a seventh more.
+        wait.until(lambda c: text(c, "#keys tr:nth-child(2) th") in ("key1", "absent"))
     ground = chromium.execute_script("return getComputedStyle(document.body).backgroundColor")
     assert (sum(map(int, re.findall(r"\d+", ground)[:3])) < 200) == (scheme == "dark"), ground
     # Nothing sticks out, and nothing was asked of anybody else.

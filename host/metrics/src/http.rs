@@ -49,25 +49,41 @@ impl Reply {
         // The client may be gone.
         let _ = self.0.send(text.finish());
     }
+
+    /// Answers with [`HotKeys`](crate::HotKeys), as they are told.
+    pub fn send_keys(self, keys: String) {
+        let _ = self.0.send(keys);
+    }
+}
+
+/// What somebody asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// All figures.
+    Figures,
+    /// The keys that are asked for most. A server that does not know drops the reply.
+    Keys,
 }
 
 struct Source<A> {
     ask: A,
-    last: Mutex<Option<(Instant, String)>>,
+    /// Of each that may be asked for.
+    last: [Mutex<Option<(Instant, String)>>; 2],
 }
 
-impl<A: Fn(Reply)> Source<A> {
+impl<A: Fn(Asked, Reply)> Source<A> {
     /// None: the server does not answer.
-    async fn figures(&self) -> Option<String> {
-        if let Some((told, text)) = &*self.last.lock().unwrap() {
+    async fn ask(&self, asked: Asked) -> Option<String> {
+        let last = &self.last[asked as usize];
+        if let Some((told, text)) = &*last.lock().unwrap() {
             if told.elapsed() < FRESH {
                 return Some(text.clone());
             }
         }
         let (reply, answer) = oneshot::channel();
-        (self.ask)(Reply(reply));
+        (self.ask)(asked, Reply(reply));
         let text = timeout(ANSWER, answer).await.ok()?.ok()?;
-        *self.last.lock().unwrap() = Some((Instant::now(), text.clone()));
+        *last.lock().unwrap() = Some((Instant::now(), text.clone()));
         Some(text)
     }
 
@@ -79,7 +95,7 @@ impl<A: Fn(Reply)> Source<A> {
                 (StatusCode::OK, PAGE.into())
             }
             (&Method::GET | &Method::HEAD, path @ ("/metrics" | "/healthz")) => {
-                match self.figures().await {
+                match self.ask(Asked::Figures).await {
                     Some(_) if path == "/healthz" => (StatusCode::OK, "ok\n".into()),
                     Some(text) => (StatusCode::OK, text),
                     None => {
@@ -87,10 +103,14 @@ impl<A: Fn(Reply)> Source<A> {
                     }
                 }
             }
-            (_, "/" | "/metrics" | "/healthz") => {
+            (&Method::GET | &Method::HEAD, "/keys") => match self.ask(Asked::Keys).await {
+                Some(text) => (StatusCode::OK, text),
+                None => (StatusCode::NO_CONTENT, String::new()),
+            },
+            (_, "/" | "/keys" | "/metrics" | "/healthz") => {
                 (StatusCode::METHOD_NOT_ALLOWED, "GET and HEAD\n".into())
             }
-            _ => (StatusCode::NOT_FOUND, "there are /, /metrics and /healthz\n".into()),
+            _ => (StatusCode::NOT_FOUND, "there are /, /keys, /metrics and /healthz\n".into()),
         };
         let mut response = Response::new(text);
         *response.status_mut() = status;
@@ -108,24 +128,27 @@ impl<A: Fn(Reply)> Source<A> {
 }
 
 /// Answers HTTP requests to `address`, in a thread of its own: `/metrics` with what `ask` brings, `/healthz` with
-/// whether it brings anything, `/` with a page that shows it.
+/// whether it brings anything, `/keys` with the hottest keys, `/` with a page that shows it.
 ///
 /// # Errors
 ///
 /// The address cannot be had.
-pub fn serve(address: SocketAddr, ask: impl Fn(Reply) + Send + Sync + 'static) -> Result<()> {
+pub fn serve(
+    address: SocketAddr,
+    ask: impl Fn(Asked, Reply) + Send + Sync + 'static,
+) -> Result<()> {
     let context = || format!("--metrics {address}: cannot serve there");
     let listener = std::net::TcpListener::bind(address).with_context(context)?;
     listener.set_nonblocking(true).with_context(context)?;
     let runtime = runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
     let listener = runtime.block_on(async { TcpListener::from_std(listener) })?;
-    let source = Arc::new(Source { ask, last: Mutex::default() });
+    let source = Arc::new(Source { ask, last: Default::default() });
     let run = move || runtime.block_on(accept(listener, source));
     Builder::new().name("metrics".into()).spawn(run)?;
     Ok(())
 }
 
-async fn accept<A: Fn(Reply) + Send + Sync + 'static>(
+async fn accept<A: Fn(Asked, Reply) + Send + Sync + 'static>(
     listener: TcpListener,
     source: Arc<Source<A>>,
 ) {
@@ -146,7 +169,7 @@ async fn accept<A: Fn(Reply) + Send + Sync + 'static>(
     }
 }
 
-async fn client<A: Fn(Reply) + Send + Sync>(stream: TcpStream, source: Arc<Source<A>>) {
+async fn client<A: Fn(Asked, Reply) + Send + Sync>(stream: TcpStream, source: Arc<Source<A>>) {
     let answer = service_fn(|request| source.answer(request));
     let mut http = http1::Builder::new();
     http.keep_alive(false).header_read_timeout(None).max_buf_size(HEAD);

@@ -5,12 +5,14 @@
 #![warn(missing_docs)]
 
 mod http;
+mod keys;
 mod latency;
 mod memcached;
 mod process;
 mod text;
 
-pub use http::{serve, Reply};
+pub use http::{serve, Asked, Reply};
+pub use keys::HotKeys;
 pub use latency::{Label, Latencies, Sampler};
 pub use memcached::{memcached, Statistics};
 pub use process::Process;

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::Result;
-use wirekv_metrics::{memcached, Kind, Process, Statistics, Text};
+use wirekv_metrics::{memcached, Asked, Kind, Process, Statistics, Text};
 use Kind::{Counter, Gauge};
 
 use crate::shared::Shared;
@@ -63,10 +63,10 @@ const WITHHELD: &[(&str, &str)] = &[
 /// Answers Prometheus, in a thread of its own.
 pub fn serve(address: SocketAddr, shared: Arc<Shared>) -> Result<()> {
     let process = Process::default();
-    wirekv_metrics::serve(address, move |reply| {
-        if !shared.stopping() {
-            reply.send(figures(&shared, &process));
-        }
+    wirekv_metrics::serve(address, move |asked, reply| match asked {
+        _ if shared.stopping() => {}
+        Asked::Figures => reply.send(figures(&shared, &process)),
+        Asked::Keys => reply.send_keys(shared.timed().keys.tell()),
     })
 }
 
@@ -101,6 +101,6 @@ fn figures(shared: &Shared, process: &Process) -> Text {
             text.sample(name, &[("reason", reason)], value);
         }
     }
-    shared.latencies().tell(&mut text);
+    shared.timed().latencies.tell(&mut text);
     text
 }

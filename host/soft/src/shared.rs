@@ -7,7 +7,6 @@ use std::time::Instant;
 
 use slab::Slab;
 use wirekv_log::{debug, info};
-use wirekv_metrics::Latencies;
 use wirekv_proto::{Counters, Prefixes};
 use wirekv_resp::Common;
 use wirekv_store::Store;
@@ -16,6 +15,7 @@ use crate::conn::{Conn, Peer};
 use crate::datagrams::Withheld;
 use crate::options::Options;
 use crate::time::Clock;
+use crate::timing::Timed;
 use crate::worker::Inbox;
 
 /// What one thread counts. It alone writes the sums; anyone reads them.
@@ -27,7 +27,7 @@ struct Thread {
     before: Mutex<Counters>,
     /// That reset.
     resets: AtomicU64,
-    latencies: Mutex<Latencies>,
+    timed: Mutex<Timed>,
     read: AtomicU64,
     written: AtomicU64,
 }
@@ -164,15 +164,17 @@ impl Shared {
         *thread.counters.lock().unwrap() = *counters;
     }
 
-    /// A thread's requests took so long.
-    pub fn took(&self, number: usize, record: impl FnOnce(&mut Latencies)) {
-        record(&mut self.threads[number].latencies.lock().unwrap());
+    /// Of a thread's requests some were timed.
+    pub fn took(&self, number: usize, record: impl FnOnce(&mut Timed)) {
+        record(&mut self.threads[number].timed.lock().unwrap());
     }
 
-    pub fn latencies(&self) -> Latencies {
-        let mut sum = Latencies::default();
+    pub fn timed(&self) -> Timed {
+        let mut sum = Timed::default();
         for thread in &self.threads {
-            sum.add(&thread.latencies.lock().unwrap());
+            let own = thread.timed.lock().unwrap();
+            sum.latencies.add(&own.latencies);
+            sum.keys.add(&own.keys);
         }
         sum
     }

@@ -3,17 +3,25 @@
 use std::time::Instant;
 
 use wirekv_memcache::udp::is_error_text;
-use wirekv_metrics::{Label, Sampler};
+use wirekv_metrics::{HotKeys, Label, Latencies, Sampler};
 use wirekv_proto::{Counters, Out};
 
 use crate::dialect::Request;
 use crate::shared::Shared;
 
+/// What is known of the requests that were timed.
+#[derive(Clone, Default)]
+pub struct Timed {
+    pub latencies: Latencies,
+    pub keys: HotKeys,
+}
+
 /// A thread's: the group that is timed now, if there is one.
 pub struct Timing {
     sampler: Sampler,
     began: Option<(Instant, u64)>,
-    done: Vec<Label>,
+    /// Its requests, each with its key if it has one.
+    done: Vec<(Label, Option<Box<[u8]>>)>,
 }
 
 /// What was so before a request was executed.
@@ -51,14 +59,22 @@ impl Timing {
         self.began.is_some()
     }
 
-    /// A request was executed. Of one that begins a long value that is not known yet.
-    pub fn note(&mut self, before: &Before, request: &Request, counters: &Counters, out: &Out) {
+    /// A request was executed, which began `input`. Of one that begins a long value that is not known yet.
+    pub fn note(
+        &mut self,
+        before: &Before,
+        request: &Request,
+        input: &[u8],
+        counters: &Counters,
+        out: &Out,
+    ) {
         let Some(op) = request.op.filter(|_| self.is_on() && !request.streams) else { return };
+        let key = request.hash.map(|_| request.key.of(input));
         let (protocol, command) = op.names();
         let mut reply = [0; 16];
         let len = out.peek(before.position, &mut reply);
         let status = status(&before.counters, counters, &reply[..len]);
-        self.done.push(Label { protocol, command, status });
+        self.done.push((Label { protocol, command, status }, key.map(Box::from)));
     }
 
     #[inline]
@@ -71,8 +87,13 @@ impl Timing {
     pub fn end(&mut self, shared: &Shared, number: usize) {
         if let Some((began, share)) = self.began.take() {
             let time = began.elapsed();
-            shared.took(number, |latencies| {
-                self.done.drain(..).for_each(|label| latencies.record(label, time, share));
+            shared.took(number, |timed| {
+                for (label, key) in self.done.drain(..) {
+                    timed.latencies.record(label, time, share);
+                    if let Some(key) = key {
+                        timed.keys.count(&key, share);
+                    }
+                }
             });
         }
     }

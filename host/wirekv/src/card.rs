@@ -14,6 +14,7 @@ use wirekv_cardhost::{unix_time, Mover, Options, Runner, Summary};
 use wirekv_link::{Config as LinkConfig, RingCard};
 #[cfg(feature = "card")]
 use wirekv_link::{Function, Pci, Places};
+use wirekv_metrics::Asked;
 use wirekv_net::{
     own_mac, Addresses, AfXdp, CardEnd, Found as Interface, Link, NetCounts, NetEnd, Own, Packet,
     Pcap, Refuser, Tap, User, UserConfig, Wire,
@@ -137,10 +138,12 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
     if let Some(address) = args.metrics {
         let (asks, asked) = mpsc::channel();
         let card = card_end.clone();
-        wirekv_metrics::serve(address, move |reply| {
-            // If the card's thread is gone, nobody answers.
-            let _ = asks.send(reply);
-            card.nudge();
+        wirekv_metrics::serve(address, move |asked, reply| {
+            // Keys stay in the card. If its thread is gone, nobody answers.
+            if asked == Asked::Figures {
+                let _ = asks.send(reply);
+                card.nudge();
+            }
         })?;
         runner = runner.with_metrics(asked);
     }

@@ -333,7 +333,7 @@ impl Worker {
             let next = conn.session.execute(request, input, &mut self.engine, &mut answers, out);
             if let Some(before) = before.filter(|_| !next.comes_again()) {
                 if let Some(timing) = &mut self.timing {
-                    timing.note(&before, request, &self.engine.counters, out);
+                    timing.note(&before, request, input, &self.engine.counters, out);
                 }
                 if is_watched {
                     report(&conn.told.peer, &input[..request.len as usize], &before, out);
