@@ -143,7 +143,8 @@ def test_page(page, browser, width, scheme):
     except TimeoutException:
         pass
     SHOTS.mkdir(parents=True, exist_ok=True)
-    resize(chromium, width, chromium.execute_script("return document.documentElement.scrollHeight"))
+    bottom = chromium.execute_script("return document.querySelector('main').getBoundingClientRect().bottom")
+    resize(chromium, width, int(bottom) + 16)
     assert chromium.save_screenshot(str(SHOTS / f"{body}-{width}-{scheme}.png"))
 
 
