@@ -39,7 +39,7 @@ E2E_TESTS  := tb/docs tb/soft tb/resp tb/e2e
 SLOW_TESTS := tb/parse tb/tcp
 UNIT_TESTS := $(SLOW_TESTS) $(filter-out $(SLOW_TESTS) $(E2E_TESTS) tb/harness tb/reference tb/__pycache__,$(patsubst %/,%,$(wildcard tb/*/)))
 
-.PHONY: help setup server checked serve test test-unit test-e2e test-host test-others test-bodies test-long test-seeds test-variants test-rings test-machine test-dpdk coverage mutants spec core figures lint format formal synth synth-variants bench machine-bench machine-share bench-soft power fuzz clean
+.PHONY: help setup server checked serve test test-unit test-e2e test-host test-others test-bodies test-long test-seeds test-variants test-rings test-machine test-dpdk test-page coverage mutants spec core figures lint format formal synth synth-variants bench machine-bench machine-share bench-soft power fuzz clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -58,6 +58,10 @@ build/.packages-test: scripts/packages.sh build/.packages
 
 build/.packages-dpdk: scripts/packages.sh build/.packages
 	@scripts/packages.sh dpdk
+	@touch $@
+
+build/.packages-browser: scripts/packages.sh build/.packages
+	@scripts/packages.sh browser
 	@touch $@
 
 build/.packages-machine: scripts/packages.sh build/.packages
@@ -86,6 +90,10 @@ build/memcached/memcached: build/.packages-test
 	@tb/reference/fetch.sh
 	@touch $@
 
+build/prometheus/prometheus: build/.packages-test
+	@tb/reference/fetch.sh prometheus
+	@touch $@
+
 build/%-source/fetched: build/.packages-test
 	@tb/reference/fetch.sh $*-source
 	@touch $@
@@ -93,7 +101,7 @@ build/%-source/fetched: build/.packages-test
 build/.setup: build/.venv
 	@touch $@
 
-build/.setup-test: build/.setup build/.venv-test build/memcached/memcached build/memcached-source/fetched build/redis-source/fetched
+build/.setup-test: build/.setup build/.venv-test build/memcached/memcached build/prometheus/prometheus build/memcached-source/fetched build/redis-source/fetched
 	@touch $@
 
 build/.setup-long: build/.setup-test build/.venv-long
@@ -175,6 +183,7 @@ test-long: ## what takes hours, with a drawn seed: tests ten times as long, othe
 	$(MAKE) test-rings
 	$(MAKE) test-machine
 	$(MAKE) test-dpdk
+	$(MAKE) test-page
 	$(MAKE) synth-variants
 	$(MAKE) power
 
@@ -199,6 +208,9 @@ test-dpdk: ## --net dpdk, in network namespaces; DPDK's library is installed for
 	$(MAKE) test FEATURES=dpdk FOLDER=tb/e2e/test_interfaces.py K=dpdk
 	cargo test --release -q -p wirekv-net --features dpdk dpdk
 	cargo clippy -q -p wirekv-net --features dpdk --all-targets -- -D warnings
+
+test-page: build/.setup-long build/.packages-browser ## the page of --metrics, in a headless Chromium
+	$(MAKE) test FOLDER=tb/e2e/test_page.py
 
 coverage: build/.setup-test ## lines and branches of the RTL that no test reaches: make coverage FOLDER='tcp parse'
 	@$(PYTHON) tb/coverage/run.py $(FOLDER)

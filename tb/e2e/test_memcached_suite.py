@@ -59,7 +59,9 @@ def suite(request, source, tmp_path_factory):
         text = text.replace(there, instead)
     library.write_text(text)
     card = body == "sim"
-    shim = SHIM.format(wirekv=WIREKV, body=body, shown="grep -v unix-socket" if card else "cat", prepare=WITHOUT if card else ":")
+    # Some listen on all addresses, with UDP.
+    words = body if card else f"{body} --udp-public"
+    shim = SHIM.format(wirekv=WIREKV, body=words, shown="grep -v unix-socket" if card else "cat", prepare=WITHOUT if card else ":")
     for name, script in (("memcached-debug", shim), ("timedrun", '#!/bin/sh\nshift\nexec "$@"\n')):
         (copy / name).write_text(script)
         (copy / name).chmod(0o755)

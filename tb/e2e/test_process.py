@@ -138,7 +138,7 @@ def test_core_limit(body):
 
 @pytest.mark.parametrize(
     "body, flag",
-    [("sim", flag) for flag in "-s/x -F -M --metrics=127.0.0.1:1 -t1 -omodern -A -k".split()]
+    [("sim", flag) for flag in "-s/x -F -M -t1 -omodern -A -k".split()]
     + [("soft", flag) for flag in "--net=user --pcap=/x --trace=/x --mtu=1500".split()],
 )
 def test_a_flag_of_the_other_body(body, flag):

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Fetches a server of Debian 13, with the libraries that it needs, and unpacks it into build/NAME/:
-# memcached 1.6.38, the reference of the tests, or valkey 8.1, with which the bench compares. Nothing
+# Fetches a server of Debian, with the libraries that it needs, and unpacks it into build/NAME/: of Debian 13
+# memcached 1.6.38, the reference of the tests, or valkey 8.1, with which the bench compares; of Debian 12
+# prometheus, with promtool and prometheus-redis-exporter beside it. Nothing
 # is installed; build/NAME/NAME starts it. Or fetches sources, for the tests in them, into build/NAME/root/:
 # those of Redis 7.0 (redis-source, Debian 12) and of Debian's newest memcached (memcached-source, sid).
 set -eu
@@ -11,14 +12,18 @@ case $name in
   redis-source) suite=bookworm kind=deb-src ;;
   memcached-source) suite=sid kind=deb-src ;;
   memcached)
-    program=memcached
+    programs=memcached
     packages="memcached libc6 libevent-2.1-7t64 libssl3t64 libsasl2-2 libseccomp2 libzstd1 zlib1g" ;;
   valkey)
     # The tools have the whole program, which under another name is the server.
-    program=valkey-check-rdb
+    programs=valkey-check-rdb
     packages="valkey-tools libc6 libatomic1 libcap2 libgcc-s1 libjemalloc2 liblzf1 libssl3t64
       libstdc++6 libsystemd0 libzstd1 zlib1g" ;;
-  *) echo "fetch.sh: '$name' is neither memcached nor valkey, nor redis-source or memcached-source" >&2; exit 2 ;;
+  prometheus)
+    suite=bookworm
+    programs="prometheus promtool prometheus-redis-exporter"
+    packages="prometheus prometheus-redis-exporter libc6" ;;
+  *) echo "fetch.sh: '$name' is neither memcached, valkey nor prometheus, nor redis-source or memcached-source" >&2; exit 2 ;;
 esac
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -55,10 +60,17 @@ rm -rf "$dir/lists" "$dir/cache"
 # The programs bring their own loader and C library: Debian 12's are too old for them.
 loader=$(find "$dir/root" -name 'ld-linux-*.so.*' | head -n 1)
 libs=$(dirname "$(find "$dir/root" -name 'libc.so.6' | head -n 1)")
-cat > "$dir/$name.tmp" <<LAUNCHER
+launch() {
+  cat > "$dir/$1.tmp" <<LAUNCHER
 #!/bin/sh
-exec "$loader" --library-path "$libs" --argv0 "$name" "$dir/root/usr/bin/$program" "\$@"
+exec "$loader" --library-path "$libs" --argv0 "$1" "$dir/root/usr/bin/$2" "\$@"
 LAUNCHER
-chmod +x "$dir/$name.tmp"
-"$dir/$name.tmp" --version
-mv "$dir/$name.tmp" "$dir/$name"
+  chmod +x "$dir/$1.tmp"
+  "$dir/$1.tmp" --version
+  mv "$dir/$1.tmp" "$dir/$1"
+}
+# The one that says that all is there comes last.
+for program in ${programs#* }; do
+  [ "$program" = "$programs" ] || launch "$program" "$program"
+done
+launch "$name" "${programs%% *}"

@@ -79,9 +79,6 @@ impl Request<'_> {
     }
 }
 
-/// So much of a client's bytes is logged.
-const MAX_LOGGED: usize = 128;
-
 /// Bytes of answers that wait for their clients. With more of them whoever has waited longest loses its
 /// connection.
 const MAX_HELD: usize = 64 << 20;
@@ -176,15 +173,6 @@ pub fn refusal(packet: &[u8]) -> Option<Vec<u8>> {
     Some(Answers::default().packet(request.tag, Context::default(), Some(answer)))
 }
 
-/// A client's bytes in a line of a log, which they neither end nor fill, nor reach the terminal with.
-pub fn for_log(text: &[u8]) -> String {
-    let shown = text[..text.len().min(MAX_LOGGED)].escape_ascii();
-    match text.len() {
-        len if len > MAX_LOGGED => format!("{shown}... ({len} bytes)"),
-        _ => shown.to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -205,21 +193,6 @@ mod tests {
         assert_eq!((r.text, r.udp, r.tag), (&b"stats items"[..], true, [1, 2, 3, 4]));
         assert_eq!(Request::parse(&packet[..63]), None);
         assert_eq!(Request::parse(&packet[..70]), None);
-    }
-
-    #[test]
-    fn what_clients_say_stays_within_its_log_line() {
-        for (text, line) in [
-            (&b"stats items"[..], "stats items"),
-            (
-                b"x\r\nwirekv: all is well\n\x1b[2J\0\xff\xc2\x9b",
-                r"x\r\nwirekv: all is well\n\x1b[2J\x00\xff\xc2\x9b",
-            ),
-            (&[b'y'; 128], &"y".repeat(128)),
-            (&[b'\n'; 250], &(r"\n".repeat(128) + "... (250 bytes)")),
-        ] {
-            assert_eq!(for_log(text), line);
-        }
     }
 
     #[test]

@@ -22,7 +22,7 @@
 //! let wire = wirekv_net::Wire::new(None, None);
 //! let refuser = wirekv_net::Refuser::new(&addresses, false, Instant::now());
 //! let options = Options { tcp_port: addresses.card_tcp_port, ..Options::default() };
-//! let runner = Runner::new(Mover::new(card, link, wire, refuser, 0), options, Arc::default())?;
+//! let runner = Runner::new(Mover::new(card, link, wire, refuser), options, Arc::default())?;
 //! runner.run()?;
 //! # Ok(())
 //! # }

@@ -68,11 +68,13 @@ mod tests {
         let long = [&b"stats settings "[..], &[b'x'; 200]].concat();
         let settings = String::from_utf8(says(&long)).unwrap();
         assert!(settings.contains("STAT item_size_max 1048576\r\n"));
-        assert!(settings.ends_with("STAT idle_timeout 7\r\nEND\r\n"));
+        assert!(settings.contains("STAT idle_timeout 7\r\n"));
+        let slabs = String::from_utf8(says(b"stats slabs")).unwrap();
+        assert!(slabs.starts_with("STAT 1:chunk_size 64\r\nSTAT 1:chunks_per_page 786432\r\n"));
+        assert!(slabs.ends_with("STAT active_slabs 1\r\nSTAT total_malloced 50331648\r\nEND\r\n"));
         for (line, answer) in [
             ("stats reset", "RESET\r\n"),
             ("stats items", "END\r\n"),
-            ("stats slabs", "STAT active_slabs 0\r\nSTAT total_malloced 0\r\nEND\r\n"),
             ("stats sizes", "STAT sizes_status disabled\r\nEND\r\n"),
             ("stats detail dump", "END\r\n"),
             ("stats detail", "CLIENT_ERROR usage: stats detail on|off|dump\r\n"),

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use wirekv_card::{csr, Card, CardError, Port};
+use wirekv_log::debug;
 use wirekv_net::{CardEnd, Frames, Refuser, Wire};
 
 use crate::runner::{sub_millis, unix_time};
@@ -23,7 +24,6 @@ pub struct Mover {
     link: CardEnd,
     pub(crate) wire: Wire,
     pub(crate) refuser: Refuser,
-    verbose: u8,
     start: Instant,
     /// The time then.
     unix: Duration,
@@ -44,20 +44,13 @@ pub struct Mover {
 
 impl Mover {
     /// Of a card whose frames come and go over `link`, by way of `wire`. `refuser` answers those that it leaves to the
-    /// host; from `verbose` 2 on they are logged. Its time begins now.
-    pub fn new(
-        card: Box<dyn Card>,
-        link: CardEnd,
-        wire: Wire,
-        refuser: Refuser,
-        verbose: u8,
-    ) -> Mover {
+    /// host. Its time begins now.
+    pub fn new(card: Box<dyn Card>, link: CardEnd, wire: Wire, refuser: Refuser) -> Mover {
         Mover {
             card,
             link,
             wire,
             refuser,
-            verbose,
             start: Instant::now(),
             unix: unix_time(),
             ticks: 0,
@@ -184,9 +177,8 @@ impl Mover {
         let now = Instant::now();
         for frame in frames.iter() {
             self.host_frames += 1;
-            if self.verbose > 1 {
-                let head = frame.first_chunk::<14>();
-                eprintln!("host port: {} bytes: {head:02x?}", frame.len());
+            if let Some(head) = frame.first_chunk::<14>() {
+                debug!("host port: {} bytes: {head:02x?}", frame.len());
             }
             if let Some(answer) = self.refuser.answer(frame, now) {
                 self.card.send(Port::Host, &answer);

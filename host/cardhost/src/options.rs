@@ -11,6 +11,10 @@ pub struct Options {
     pub item_max: u64,
     /// Buckets of the card's index, as a power of two ([`wirekv_card::Layout`]).
     pub index_bits: u32,
+    /// Bytes of its log.
+    pub log_bytes: u64,
+    /// Frames to and from the card pass this program.
+    pub carries: bool,
     /// Connections at once, of all protocols.
     pub max_conns: u32,
     /// Where memcached's clients are served.
@@ -27,7 +31,7 @@ pub struct Options {
     pub knows_peers: bool,
     /// Seconds without a request after which a connection is closed; 0: never.
     pub idle_timeout: u32,
-    /// From 2 on what comes from the card is logged.
+    /// How much is logged (`-v`).
     pub verbosity: u8,
 }
 
@@ -38,6 +42,8 @@ impl Default for Options {
             memory: 64 << 20,
             item_max: 1 << 20,
             index_bits: 17,
+            log_bytes: 48 << 20,
+            carries: true,
             max_conns: 1024,
             address: Ipv4Addr::LOCALHOST.into(),
             tcp_port: 0,

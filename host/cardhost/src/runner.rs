@@ -1,20 +1,22 @@
 //! The card's thread: lets the card work, tells it the time, answers its punt queue, and sleeps when there is
 //! nothing to do.
 
-use std::sync::Arc;
+use std::sync::{mpsc, Arc};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
 use wirekv_card::csr::Totals;
-use wirekv_card::{csr, set_time, Card, Port};
+use wirekv_card::{set_time, Card, Port};
+use wirekv_log::{debug, warn, Text};
 use wirekv_memcache::binary;
+use wirekv_metrics::{Process, Reply};
 use wirekv_net::{Addresses, Frames, WireCounts};
 use wirekv_proto::Engine;
 use wirekv_resp::Common;
 use wirekv_upstream::{Sockets, Upstream};
 
 use crate::datagrams::Datagrams;
-use crate::exceptions::{self, Answers, Context, Request, Tag};
+use crate::exceptions::{Answers, Context, Request, Tag};
 use crate::memcached;
 use crate::mover::{Mover, NAP};
 use crate::options::Options;
@@ -38,9 +40,15 @@ pub struct Runner {
     memcached: Engine,
     /// Of a card before another server.
     front: Option<Front>,
-    verbosity: u8,
+    metrics: Option<Metrics>,
     /// The clock when the card's counters were read last.
     counted: u64,
+}
+
+/// Where Prometheus asks for figures.
+struct Metrics {
+    asked: mpsc::Receiver<Reply>,
+    process: Process,
 }
 
 /// What was done, for people to read when the server ends.
@@ -77,7 +85,7 @@ impl Runner {
             memcached: redis.memcached(),
             redis,
             front: None,
-            verbosity: options.verbosity,
+            metrics: None,
             stats: Stats::new(options),
             counted: 0,
         })
@@ -87,6 +95,12 @@ impl Runner {
     /// `ours` are the card's addresses.
     pub fn before(self, upstream: Upstream<Sockets>, ours: Addresses) -> Runner {
         Runner { front: Some(Front::new(upstream, ours)), ..self }
+    }
+
+    /// The same for a server that tells its figures to who sends a [`Reply`] and then
+    /// [nudges](wirekv_net::CardEnd::nudge) it.
+    pub fn with_metrics(self, asked: mpsc::Receiver<Reply>) -> Runner {
+        Runner { metrics: Some(Metrics { asked, process: Process::default() }), ..self }
     }
 
     /// Runs until the link is stopped.
@@ -110,6 +124,7 @@ impl Runner {
             self.mover.advance(CLOCKS);
             self.mover.check()?;
             self.answer_exceptions()?;
+            self.answer_metrics()?;
             if let Some(front) = &mut self.front {
                 front.turn(&mut self.mover, &mut self.redis.items.port);
                 self.mover.check()?;
@@ -142,11 +157,24 @@ impl Runner {
                 self.counted = self.mover.clock();
                 self.stats.totals.update(&mut self.mover)?;
             }
+            wirekv_log::tick();
             self.redis.items.walks.rest(&mut self.mover, Instant::now())?;
             self.redis.forget(Instant::now(), &mut self.mover);
             if let Some(front) = &mut self.front {
                 front.forget(&mut self.mover);
             }
+        }
+        Ok(())
+    }
+
+    /// All who have asked get the same figures.
+    fn answer_metrics(&mut self) -> Result<()> {
+        let Some(Metrics { asked, process }) = &self.metrics else { return Ok(()) };
+        let mut replies = asked.try_iter().peekable();
+        if replies.peek().is_some() {
+            self.stats.look(&mut self.mover, self.redis.items.walks.exchanges)?;
+            let text = self.stats.metrics(process, self.mover.busy);
+            replies.for_each(|reply| reply.send(text.clone()));
         }
         Ok(())
     }
@@ -177,24 +205,18 @@ impl Runner {
             return Ok(());
         }
         let Some(request) = Request::parse(packet) else {
-            eprintln!("wirekv: {} bytes from the punt queue are no request", packet.len());
+            warn!("{} bytes from the punt queue are no request", packet.len());
             return Ok(());
         };
         let request = Request { came, ..request };
-        if self.verbosity > 1 {
-            eprintln!("punt queue: {}", exceptions::for_log(request.text));
-        }
+        debug!("punt queue: {}", Text(request.text));
         if let Some(front) = &mut self.front {
             front.take(&request, &mut self.mover);
             return Ok(());
         }
         let binary = request.text.first() == Some(&binary::REQUEST);
         if (binary || request.text.starts_with(b"stats")) && !request.resp {
-            self.stats.totals.update(&mut self.mover)?;
-            self.stats.clocks = self.mover.clock();
-            self.stats.walks = self.redis.items.walks.exchanges;
-            self.stats.open = self.mover.read_csr(csr::OPEN_CONNS)?;
-            self.stats.refused = self.mover.refuser.counts;
+            self.stats.look(&mut self.mover, self.redis.items.walks.exchanges)?;
         }
         if !request.resp {
             let asks = !request.text.is_empty();

@@ -473,7 +473,7 @@ mod tests {
             let refuser = Refuser::new(&addresses, false, Instant::now());
             let state = Arc::<Mutex<State>>::default();
             let card = Box::new(StandIn(state.clone()));
-            let mover = Mover::new(card, link.clone(), Wire::new(None, None), refuser, 0);
+            let mover = Mover::new(card, link.clone(), Wire::new(None, None), refuser);
             let sockets = Sockets::new(&server, move || link.nudge()).unwrap();
             let settings = Settings { admit_all: true, ..Settings::default() };
             let upstream = Upstream::new(server, settings, sockets, Instant::now()).unwrap();

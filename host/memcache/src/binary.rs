@@ -83,6 +83,23 @@ pub enum Op {
     },
 }
 
+impl Op {
+    pub fn name(self) -> &'static str {
+        match self {
+            Op::Get { touch: false, .. } => "get",
+            Op::Get { value: true, .. } => "gat",
+            Op::Get { .. } => "touch",
+            Op::Store(mode) => mode.name(),
+            Op::Delta { decrement: false } => "incr",
+            Op::Delta { decrement: true } => "decr",
+            Op::Delete => "delete",
+            Op::Flush => "flush_all",
+            Op::Stat => "stats",
+            Op::Noop | Op::Version | Op::Quit | Op::Fail { .. } => "other",
+        }
+    }
+}
+
 /// A request's header.
 struct Header {
     opcode: u8,
@@ -290,6 +307,7 @@ impl Operation for Op {
             }
             Op::Delta { decrement } => delta(request, input, decrement, engine, out),
             Op::Delete => {
+                engine.settings.prefixes.delete(request.key.of(input));
                 let unique = Some(Header::of(input).unique).filter(|unique| *unique != 0);
                 match ops::delete(engine, request.key.of(input), unique) {
                     Deleted::Yes if request.quiet => {}
@@ -361,6 +379,7 @@ impl Operation for Op {
         let key = request.key.of(input);
         let put = put(mode, input, engine);
         engine.counters.cmd_set += 1;
+        engine.settings.prefixes.set(key);
         match ops::put(engine, key, hash, &put, value) {
             Stored::Yes(..) if request.quiet => {}
             Stored::Yes(unique, _) => reply(input, unique, b"", out),
@@ -411,6 +430,7 @@ fn get(
         true => ops::get_and_touch(local, counters, key, hash, exptime),
         false => ops::get(local, counters, key, hash),
     };
+    settings.prefixes.get(key, item.is_some());
     let shown = if with_key { key } else { b"" };
     match item {
         Some(item) => found(input, shown, &item, with_value, settings.copy_max, out),
@@ -513,12 +533,15 @@ fn stat(
         out.room(HEADER + body).bytes(&header.bytes(input)).bytes(name).bytes(value).finish();
     };
     let known = if args.starts_with(b"reset") {
-        engine.counters = Default::default();
-        server.reset();
+        server.reset(&mut engine.counters);
+        engine.settings.prefixes.clear();
         true
     } else if let Some(how) = args.strip_prefix(b"detail") {
+        let prefixes = &engine.settings.prefixes;
         if how.starts_with(b" dump") {
-            line(b"detailed", b"END\r\n");
+            line(b"detailed", &prefixes.dump());
+        } else if how.starts_with(b" on") || how.starts_with(b" off") {
+            prefixes.switch(how.starts_with(b" on"));
         }
         how.starts_with(b" dump") || how.starts_with(b" on") || how.starts_with(b" off")
     } else {

@@ -7,6 +7,7 @@ pub mod binary;
 pub mod classic;
 mod dump;
 mod line;
+pub mod lines;
 pub mod meta;
 mod operation;
 pub mod ops;
@@ -43,6 +44,17 @@ pub enum Op {
     Classic(classic::Op),
     Meta(meta::Op),
     Binary(binary::Op),
+}
+
+impl Op {
+    /// Its protocol, and the command there: one of few words.
+    pub fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Op::Classic(op) => ("text", op.name()),
+            Op::Meta(op) => ("meta", op.name()),
+            Op::Binary(op) => ("binary", op.name()),
+        }
+    }
 }
 
 /// `$call` for the operation of a protocol.

@@ -163,6 +163,19 @@ pub enum Mode {
     Cas,
 }
 
+impl Mode {
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Set => "set",
+            Mode::Add => "add",
+            Mode::Replace => "replace",
+            Mode::Append => "append",
+            Mode::Prepend => "prepend",
+            Mode::Cas => "cas",
+        }
+    }
+}
+
 /// All that a store asks for, but key and value.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Put {

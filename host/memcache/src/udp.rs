@@ -38,6 +38,11 @@ pub fn is_error(datagram: &[u8]) -> bool {
     if header[2..4] != [0, 0] {
         return false;
     }
+    is_error_text(text)
+}
+
+/// The same of a reply without the frame header.
+pub fn is_error_text(text: &[u8]) -> bool {
     let status = text.get(6..8).filter(|_| text[0] == REPLY);
     // Success is 0.
     let usual = [0, Status::NotFound as u16, Status::Exists as u16, Status::NotStored as u16];

@@ -13,7 +13,7 @@ pub const UDP: u8 = 17;
 pub const ICMP6: u8 = 58;
 const IP_HEADER: usize = 20;
 const IP6_HEADER: usize = 40;
-const UDP_HEADER: usize = 8;
+pub const UDP_HEADER: usize = 8;
 
 pub type Mac = [u8; 6];
 

@@ -3,6 +3,7 @@
 use std::io;
 use std::time::SystemTime;
 
+use crate::ether::{Packet, ETHERNET_HEADER, TCP, UDP, UDP_HEADER};
 use crate::impair::{BadWire, Counts, Impair};
 use crate::Pcap;
 
@@ -19,6 +20,22 @@ pub struct Wire {
 pub struct WireCounts {
     pub to_card: u64,
     pub from_card: u64,
+    /// Bytes of TCP segments and datagrams in them, without headers.
+    pub bytes_to_card: u64,
+    pub bytes_from_card: u64,
+}
+
+/// What an intact frame carries for a protocol above TCP or UDP.
+fn payload(frame: &[u8]) -> u64 {
+    let packet = frame.get(ETHERNET_HEADER..).and_then(Packet::parse);
+    let Some(packet) = packet else { return 0 };
+    let segment = packet.payload();
+    let header = match packet.protocol {
+        TCP => segment.get(12).map_or(0, |byte| usize::from(byte >> 4) * 4),
+        UDP => UDP_HEADER,
+        _ => return 0,
+    };
+    segment.len().saturating_sub(header) as u64
 }
 
 impl Wire {
@@ -33,6 +50,7 @@ impl Wire {
         let mut result = Ok(());
         let mut arrive = |f: &[u8]| {
             counts.to_card += 1;
+            counts.bytes_to_card += payload(f);
             result = capture(pcap, f);
             out(f);
         };
@@ -46,6 +64,7 @@ impl Wire {
     /// Carries a frame from the card; the capture shows what left there.
     pub fn from_card(&mut self, frame: &[u8], out: &mut impl FnMut(&[u8])) -> io::Result<()> {
         self.counts.from_card += 1;
+        self.counts.bytes_from_card += payload(frame);
         let result = capture(&mut self.pcap, frame);
         match &mut self.bad {
             Some([_, bad]) => bad.carry(frame, out),
@@ -65,6 +84,7 @@ impl Wire {
         if let Some([to, from]) = bad {
             to.release(&mut |f| {
                 counts.to_card += 1;
+                counts.bytes_to_card += payload(f);
                 result = capture(pcap, f);
                 to_card(f);
             });

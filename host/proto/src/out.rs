@@ -253,6 +253,23 @@ impl Out {
         count
     }
 
+    /// How many bytes there are, those that were written among them.
+    pub fn position(&self) -> usize {
+        self.end + self.far_len
+    }
+
+    /// Copies the bytes from such a position on, as far as there are any and they fit. Returns how many.
+    pub fn peek(&self, position: usize, to: &mut [u8]) -> usize {
+        let mut parts = [IoSlice::new(&[]); 2];
+        let end = self.position().min(position + to.len());
+        let (count, mut at) = (self.slices_of(position..end, &mut parts), 0);
+        for part in &parts[..count] {
+            to[at..at + part.len()].copy_from_slice(part);
+            at += part.len();
+        }
+        at
+    }
+
     /// `count` bytes were written.
     pub fn written(&mut self, count: usize) {
         debug_assert!(count <= self.len());

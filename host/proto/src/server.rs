@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wirekv_store::Local;
 
-use crate::Counters;
+use crate::{Counters, Prefixes};
 
 /// Which protocol a connection may speak (`-B`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,6 +36,8 @@ pub struct Settings {
     pub crawler: bool,
     /// `flush_all` is allowed (no `-F`).
     pub flush: bool,
+    /// What `stats detail` counts (`-D`).
+    pub prefixes: Arc<Prefixes>,
     /// Values from this length on are taken in pieces instead of waiting for the whole block in
     /// the input buffer, which must hold this and a command line.
     pub stream_from: usize,
@@ -67,6 +69,7 @@ impl Default for Settings {
             shutdown: false,
             crawler: true,
             flush: true,
+            prefixes: Arc::default(),
             stream_from: 16 << 10,
             place_ms: 500,
             multiget_max: 16 << 10,
@@ -125,8 +128,10 @@ pub trait Server {
         line: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Told;
 
-    /// `stats reset`: the counters of all threads begin anew. The caller's are reset already.
-    fn reset(&mut self) {}
+    /// `stats reset`: the counters of all threads begin anew, `own` among them.
+    fn reset(&mut self, own: &mut Counters) {
+        *own = Counters::default();
+    }
 
     /// `verbosity <level>`.
     fn verbosity(&mut self, _level: u32) {}

@@ -228,8 +228,7 @@ fn set(call: &mut Call<'_>) -> Result<(), Error> {
 }
 
 fn reset_stat(call: &mut Call<'_>) -> Result<(), Error> {
-    call.engine.counters = wirekv_proto::Counters::default();
-    call.server.reset();
+    call.server.reset(&mut call.engine.counters);
     call.engine.common.stats.reset();
     call.reply.ok();
     Ok(())

@@ -52,6 +52,16 @@ pub enum Op {
     Broken(Violation),
 }
 
+impl Op {
+    /// The command's name, if it is known by now: one of few words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Op::Command(Some(Named(command, _))) => command.name,
+            _ => "other",
+        }
+    }
+}
+
 /// What the connection is closed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Violation {

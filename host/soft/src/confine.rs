@@ -18,6 +18,7 @@ const CALLS: &[libc::c_long] = &[
     libc::SYS_getsockopt,
     libc::SYS_io_uring_enter,
     libc::SYS_ioctl,
+    libc::SYS_pread64,
     libc::SYS_read,
     libc::SYS_readv,
     libc::SYS_recvfrom,

@@ -3,7 +3,7 @@
 use std::io::{self, IoSlice, Read, Write};
 use std::net::Shutdown;
 use std::os::fd::{AsRawFd, RawFd};
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU8, Ordering::Relaxed};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -20,14 +20,62 @@ use crate::io::retry;
 const LINGER_BYTES: usize = 64 << 20;
 const LINGER: Duration = Duration::from_secs(5);
 
-/// What `stats conns` tells of a connection.
+/// What a connection, or a socket to listen on, does: memcached's words.
+#[derive(Clone, Copy)]
+#[repr(u8)]
+pub enum State {
+    Listening,
+    Read,
+    /// It waits for the rest of a value.
+    Nread,
+    Parse,
+}
+
+impl State {
+    const ALL: [State; 4] = [State::Listening, State::Read, State::Nread, State::Parse];
+
+    fn name(self) -> &'static str {
+        match self {
+            State::Listening => "conn_listening",
+            State::Read => "conn_read",
+            State::Nread => "conn_nread",
+            State::Parse => "conn_parse_cmd",
+        }
+    }
+}
+
+/// What `stats conns` tells of a connection, or of a socket to listen on.
 pub struct Peer {
     pub peer: String,
+    /// Empty of the latter.
     pub listener: String,
+    state: AtomicU8,
     /// Store's second in which bytes last came, or went after a wait.
     pub last: AtomicU32,
     /// What CLIENT LIST tells, of a Redis client.
     pub redis: Option<Arc<Shown>>,
+}
+
+impl Peer {
+    pub fn new(peer: String, listener: String, now: u32, redis: Option<Arc<Shown>>) -> Peer {
+        let state = AtomicU8::new(State::Read as u8);
+        Peer { peer, listener, state, last: AtomicU32::new(now), redis }
+    }
+
+    /// Of a socket to listen on.
+    pub fn listening(address: String, now: u32) -> Peer {
+        let peer = Peer::new(address, String::new(), now, None);
+        peer.set(State::Listening);
+        peer
+    }
+
+    pub fn set(&self, state: State) {
+        self.state.store(state as u8, Relaxed);
+    }
+
+    pub fn state(&self) -> &'static str {
+        State::ALL[usize::from(self.state.load(Relaxed))].name()
+    }
 }
 
 pub enum Stream {
@@ -264,6 +312,8 @@ impl Conn {
 
     /// Lets others see what it keeps.
     pub fn publish(&self) {
+        let within = self.session.is_within() || self.pending.contains(&b'\n');
+        self.told.set(if within { State::Nread } else { State::Read });
         if let Some(shown) = &self.told.redis {
             shown.keeps(self.pending.len(), self.out.as_ref().map_or(0, Out::held));
         }

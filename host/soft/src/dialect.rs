@@ -21,6 +21,16 @@ pub enum Op {
     Redis(wirekv_resp::Op),
 }
 
+impl Op {
+    /// Its protocol, and the command there: one of few words.
+    pub fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Op::Memcache(op) => op.names(),
+            Op::Redis(op) => ("resp", op.name()),
+        }
+    }
+}
+
 impl From<wirekv_memcache::Op> for Op {
     #[inline]
     fn from(op: wirekv_memcache::Op) -> Op {

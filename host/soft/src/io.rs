@@ -113,7 +113,7 @@ impl Io {
     /// not take a `whole` group.
     fn check(&mut self, whole: bool) {
         if !whole {
-            eprintln!("wirekv: io_uring has no memory: a thread goes on without it");
+            wirekv_log::warn!("io_uring has no memory: a thread goes on without it");
             self.ring = None;
         }
         for n in &mut self.results {
@@ -213,7 +213,7 @@ unsafe fn submit(
                 _ if done == taken => return false,
                 _ => {
                     // There is no safe way on.
-                    eprintln!("wirekv: io_uring fails and keeps buffers: {e}");
+                    wirekv_log::error!("io_uring fails and keeps buffers: {e}");
                     std::process::abort();
                 }
             },

@@ -17,6 +17,7 @@ mod options;
 mod shared;
 mod stats;
 mod time;
+mod timing;
 mod worker;
 
 use std::net::SocketAddr;
@@ -31,7 +32,7 @@ pub use options::Options;
 use shared::{Shared, FIRST_SECOND};
 pub use time::Clock;
 use time::Time;
-use wirekv_proto::{Settings, MEMCACHED_VERSION};
+use wirekv_proto::{Prefixes, Settings, MEMCACHED_VERSION};
 use wirekv_resp::{Common, Engine};
 use wirekv_store::{Config, Store};
 use worker::{Inbox, Worker};
@@ -98,6 +99,10 @@ impl Soft {
         store.set_clock(began);
         let epoch = unix.as_secs() as i64 - i64::from(store.now());
         let common = Arc::new(Common::new(&options.password, options.protected, options.debug));
+        let prefixes = Arc::new(match options.delimiter {
+            Some(delimiter) => Prefixes::new(delimiter, true),
+            None => Prefixes::default(),
+        });
         let settings = Arc::new(Settings {
             version: MEMCACHED_VERSION.into(),
             epoch,
@@ -108,6 +113,7 @@ impl Soft {
             crawler: options.crawler,
             shutdown: options.shutdown,
             flush: options.flush,
+            prefixes: prefixes.clone(),
             ..Settings::default()
         });
         let (metrics, resident) = (options.metrics, options.resident);
@@ -116,9 +122,12 @@ impl Soft {
             MEMCACHED_VERSION.into(),
             store.clone(),
             common.clone(),
+            prefixes,
             (clock, epoch),
             on_shutdown,
         ));
+
+        sockets.tell(&shared)?;
 
         let mut workers = Vec::new();
         let mut udp = std::mem::take(&mut sockets.udp);

@@ -4,7 +4,6 @@ use std::io::{ErrorKind, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU32;
 use std::sync::mpsc::Sender;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,6 +12,7 @@ use anyhow::{bail, Context, Result};
 use mio::net::{TcpListener, UdpSocket, UnixListener};
 use mio::{Events, Interest, Poll, Token, Waker};
 use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
+use wirekv_log::{debug, info, Text};
 use wirekv_resp::{Client, Common, Shown};
 
 use crate::conn::{Conn, Peer, Stream};
@@ -122,6 +122,23 @@ impl Sockets {
     }
 
     /// The TCP addresses, ports as the kernel gave them.
+    /// Has `stats conns` name them.
+    pub fn tell(&self, shared: &Shared) -> Result<()> {
+        let now = shared.store.now();
+        for (listener, _) in &self.listeners {
+            let name = match listener {
+                Listener::Tcp(_, address) => format!("tcp:{address}"),
+                Listener::Unix(file, _) => format!("unix:{}", file.path.display()),
+            };
+            shared.tell(Arc::new(Peer::listening(name, now)));
+        }
+        for socket in &self.udp {
+            let name = format!("udp:{}", socket.local_addr()?);
+            shared.tell(Arc::new(Peer::new(name, String::new(), now, None)));
+        }
+        Ok(())
+    }
+
     pub fn addresses(&self, spoken: Spoken) -> Vec<SocketAddr> {
         self.listeners
             .iter()
@@ -303,6 +320,7 @@ impl Acceptor {
         let id = match admitted {
             Ok(id) => id,
             Err(refusal) => {
+                info!(peer, "a connection is refused: {}", Text(refusal));
                 let _ = match &mut stream {
                     Stream::Tcp(s) => s.write(refusal),
                     Stream::Unix(s) => s.write(refusal),
@@ -320,8 +338,8 @@ impl Acceptor {
                 (Either::Redis(Box::new(client)).into(), Some(shown))
             }
         };
-        let last = AtomicU32::new(self.shared.store.now());
-        let told = Arc::new(Peer { peer, listener, last, redis });
+        debug!(peer, listener, "a connection is opened");
+        let told = Arc::new(Peer::new(peer, listener, self.shared.store.now(), redis));
         let number = self.shared.tell(told.clone());
         let inbox = &self.inboxes[self.next];
         self.next = (self.next + 1) % self.inboxes.len();

@@ -57,6 +57,8 @@ pub struct Options {
     pub evict: bool,
     /// `flush_all` is obeyed.
     pub flush: bool,
+    /// What stands between a key's prefix and the rest, if commands are counted by prefix from the start (`-D`).
+    pub delimiter: Option<u8>,
     pub verbosity: u32,
     /// Where Prometheus metrics are served.
     pub metrics: Option<SocketAddr>,

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 use slab::Slab;
-use wirekv_proto::Counters;
+use wirekv_log::{debug, info};
+use wirekv_proto::{Counters, Prefixes};
 use wirekv_resp::Common;
 use wirekv_store::Store;
 
@@ -14,6 +15,7 @@ use crate::conn::{Conn, Peer};
 use crate::datagrams::Withheld;
 use crate::options::Options;
 use crate::time::Clock;
+use crate::timing::Timed;
 use crate::worker::Inbox;
 
 /// What one thread counts. It alone writes the sums; anyone reads them.
@@ -21,10 +23,22 @@ use crate::worker::Inbox;
 #[repr(align(128))]
 struct Thread {
     counters: Mutex<Counters>,
-    /// The reset that `counters` begin after.
+    /// What it had counted before the reset that `counters` begin after.
+    before: Mutex<Counters>,
+    /// That reset.
     resets: AtomicU64,
+    timed: Mutex<Timed>,
     read: AtomicU64,
     written: AtomicU64,
+}
+
+impl Thread {
+    fn begin_anew(&self, resets: u64, counters: &mut Counters) {
+        let mut published = self.counters.lock().unwrap();
+        self.before.lock().unwrap().add(counters);
+        self.resets.store(resets, Relaxed);
+        (*counters, *published) = Default::default();
+    }
 }
 
 pub struct Shared {
@@ -32,6 +46,7 @@ pub struct Shared {
     pub version: String,
     pub store: Arc<Store>,
     pub redis: Arc<Common>,
+    pub prefixes: Arc<Prefixes>,
     /// How the workers are reached, as soon as there are any.
     pub inboxes: OnceLock<Vec<Arc<Inbox>>>,
     /// How often connections were killed that their threads should close.
@@ -80,6 +95,7 @@ impl Shared {
         version: String,
         store: Arc<Store>,
         redis: Arc<Common>,
+        prefixes: Arc<Prefixes>,
         (clock, epoch): (Clock, i64),
         on_shutdown: Box<dyn Fn() + Send + Sync>,
     ) -> Shared {
@@ -90,6 +106,7 @@ impl Shared {
             version,
             store,
             redis,
+            prefixes,
             inboxes: OnceLock::new(),
             kills: AtomicU64::new(0),
             clock,
@@ -142,10 +159,24 @@ impl Shared {
         let thread = &self.threads[number];
         let resets = self.resets.load(Relaxed);
         if thread.resets.load(Relaxed) != resets {
-            thread.resets.store(resets, Relaxed);
-            *counters = Counters::default();
+            thread.begin_anew(resets, counters);
         }
         *thread.counters.lock().unwrap() = *counters;
+    }
+
+    /// Of a thread's requests some were timed.
+    pub fn took(&self, number: usize, record: impl FnOnce(&mut Timed)) {
+        record(&mut self.threads[number].timed.lock().unwrap());
+    }
+
+    pub fn timed(&self) -> Timed {
+        let mut sum = Timed::default();
+        for thread in &self.threads {
+            let own = thread.timed.lock().unwrap();
+            sum.latencies.add(&own.latencies);
+            sum.keys.add(&own.keys);
+        }
+        sum
     }
 
     pub fn bytes(&self, number: usize, read: usize, written: usize) {
@@ -199,11 +230,13 @@ impl Shared {
     }
 
     pub fn closed(&self, conn: &Conn) {
+        debug!(peer = conn.told.peer, "a connection is closed");
         self.open.fetch_sub(1, Relaxed);
         self.conns.lock().unwrap().remove(conn.number);
     }
 
-    pub fn idle_kick(&self) {
+    pub fn idle_kick(&self, conn: &Conn) {
+        info!(peer = conn.told.peer, "a connection is idle");
         self.kicked.fetch_add(1, Relaxed);
     }
 
@@ -228,10 +261,22 @@ impl Shared {
         sum
     }
 
-    /// What is counted begins anew; thread `number` has begun already.
-    pub fn reset(&self, number: usize) {
+    /// Counters of all threads, as far as they are published, since the start.
+    pub fn sum_ever(&self) -> Counters {
+        let mut sum = Counters::default();
+        for thread in &self.threads {
+            // Both at once: at a reset the one goes into the other.
+            let counters = thread.counters.lock().unwrap();
+            sum.add(&counters);
+            sum.add(&thread.before.lock().unwrap());
+        }
+        sum
+    }
+
+    /// What is counted begins anew, for thread `number`, whose counters these are, at once.
+    pub fn reset(&self, number: usize, own: &mut Counters) {
         let resets = self.resets.fetch_add(1, Relaxed) + 1;
-        self.threads[number].resets.store(resets, Relaxed);
+        self.threads[number].begin_anew(resets, own);
         *self.base.lock().unwrap() = self.counted();
     }
 
@@ -243,7 +288,8 @@ impl Shared {
         (sum(|thread| &thread.read), sum(|thread| &thread.written))
     }
 
-    fn counted(&self) -> Counted {
+    /// What counts since the start.
+    pub fn counted(&self) -> Counted {
         let (read, written) = self.transferred();
         Counted {
             store: self.store.stats(),

@@ -4,10 +4,11 @@ use std::fmt::Display;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
 
+use wirekv_memcache::lines::{NOT_SET, OFF, OF_A_SLAB};
 use wirekv_proto::{Counters, Protocol, Server, Told};
 use wirekv_resp::{Facts, Shown};
 
-use crate::shared::{Shared, FIRST_SECOND};
+use crate::shared::{Counted, Shared, FIRST_SECOND};
 
 impl Shared {
     /// `stats`: names and values in memcached's order, as far as they mean something here.
@@ -16,8 +17,17 @@ impl Shared {
         own: Option<(usize, &Counters)>,
         line: &mut dyn FnMut(&str, &dyn Display),
     ) {
+        self.general_of(&self.recent(), self.sum(own), line);
+    }
+
+    /// The same, of what was counted since whenever.
+    pub fn general_of(
+        &self,
+        recent: &Counted,
+        counters: Counters,
+        line: &mut dyn FnMut(&str, &dyn Display),
+    ) {
         let o = &self.options;
-        let recent = self.recent();
         let store = &recent.store;
         let now = self.store.now();
         let usage = usage();
@@ -34,7 +44,7 @@ impl Shared {
         line("rejected_connections", &recent.rejected);
         line("connection_structures", &self.open.load(Relaxed));
         line("reserved_fds", &(o.files() - o.max_conns as u64));
-        for (name, value) in self.sum(own).each() {
+        for (name, value) in counters.each() {
             line(name, &value);
         }
         line("auth_cmds", &0);
@@ -101,8 +111,8 @@ impl Shared {
         line("num_threads", &o.threads);
         // The first thread serves all UDP sockets.
         line("num_threads_per_udp", &1);
-        line("stat_key_prefix", &":");
-        line("detail_enabled", &"no");
+        line("stat_key_prefix", &self.prefixes.delimiter());
+        line("detail_enabled", &yes(self.prefixes.is_on()));
         line("cas_enabled", &yes(o.cas));
         line("tcp_backlog", &o.backlog);
         let protocol = match o.protocol {
@@ -167,8 +177,7 @@ impl Shared {
     }
 
     /// All items are of one class: the log knows no others.
-    fn items(&self, line: &mut dyn FnMut(&str, &dyn Display)) {
-        let s = self.recent().store;
+    pub fn items(&self, s: &wirekv_store::Stats, line: &mut dyn FnMut(&str, &dyn Display)) {
         if s.items == 0 {
             return;
         }
@@ -182,7 +191,7 @@ impl Shared {
     }
 
     /// One class, of the log's chunks; a page is a chunk.
-    fn slabs(&self, own: (usize, &Counters), line: &mut dyn FnMut(&str, &dyn Display)) {
+    pub fn slabs(&self, counters: Counters, line: &mut dyn FnMut(&str, &dyn Display)) {
         let s = self.store.stats();
         line("1:chunk_size", &s.chunk);
         line("1:chunks_per_page", &1);
@@ -191,7 +200,7 @@ impl Shared {
         line("1:used_chunks", &(s.chunks - s.chunks_free));
         line("1:free_chunks", &s.chunks_free);
         line("1:free_chunks_end", &0);
-        for (name, value) in self.sum(Some(own)).each() {
+        for (name, value) in counters.each() {
             if OF_A_SLAB.contains(&name) {
                 line(&format!("1:{name}"), &value);
             }
@@ -207,9 +216,14 @@ impl Shared {
         let (from, to) = (from as usize, from as usize + CONNS_TOLD);
         for (n, told) in (from..to).filter_map(|n| Some((n, conns.get(n)?))) {
             let silent = now.saturating_sub(told.last.load(Relaxed));
+            if told.peer.starts_with("udp:") {
+                line(&format!("{n}:UDP"), &"UDP");
+            }
             line(&format!("{n}:addr"), &told.peer);
-            line(&format!("{n}:listen_addr"), &told.listener);
-            line(&format!("{n}:state"), &"conn_read");
+            if !told.listener.is_empty() {
+                line(&format!("{n}:listen_addr"), &told.listener);
+            }
+            line(&format!("{n}:state"), &told.state());
             line(&format!("{n}:secs_since_last_cmd"), &silent);
         }
         if to < conns.capacity() {
@@ -218,37 +232,6 @@ impl Shared {
         Told::All
     }
 }
-
-/// Settings of memcached that are off here for good.
-const OFF: &[&str] = &[
-    "dump_enabled",
-    "inline_ascii_response",
-    "lru_crawler",
-    "lru_maintainer_thread",
-    "lru_segmented",
-    "proxy_enabled",
-    "proxy_uring_enabled",
-    "slab_reassign",
-    "ssl_enabled",
-    "ssl_kernel_tls",
-    "ssl_session_cache",
-    "temp_lru",
-    "track_sizes",
-];
-/// Settings of memcached that name a file or number that is not set.
-const NOT_SET: &[&str] = &["memory_file", "num_napi_ids", "ssl_chain_cert", "ssl_key"];
-
-/// Counters that memcached has for each slab class.
-const OF_A_SLAB: &[&str] = &[
-    "get_hits",
-    "cmd_set",
-    "delete_hits",
-    "incr_hits",
-    "decr_hits",
-    "cas_hits",
-    "cas_badval",
-    "touch_hits",
-];
 
 /// Connections that `stats conns` tells of at a time.
 const CONNS_TOLD: usize = 64;
@@ -286,8 +269,8 @@ impl Server for Answers<'_> {
         match args {
             b"" => self.shared.general(Some((self.number, own)), &mut text),
             b"settings" => self.shared.settings(&mut text),
-            b"items" => self.shared.items(&mut text),
-            b"slabs" => self.shared.slabs((self.number, own), &mut text),
+            b"items" => self.shared.items(&self.shared.recent().store, &mut text),
+            b"slabs" => self.shared.slabs(self.shared.sum(Some((self.number, own))), &mut text),
             b"sizes" => text("sizes_status", &"disabled"),
             b"conns" => return self.shared.list_conns(from, &mut text),
             _ => return Told::Nothing,
@@ -295,12 +278,13 @@ impl Server for Answers<'_> {
         Told::All
     }
 
-    fn reset(&mut self) {
-        self.shared.reset(self.number);
+    fn reset(&mut self, own: &mut Counters) {
+        self.shared.reset(self.number, own);
     }
 
     fn verbosity(&mut self, level: u32) {
         self.shared.verbosity.store(level, Relaxed);
+        wirekv_log::set_verbosity(level);
     }
 
     /// The memory is one mapping from the start on, and keeps its size.

@@ -17,6 +17,7 @@ impl Time {
     /// A new second.
     pub fn tick(&self) {
         self.shared.tell_time();
+        wirekv_log::tick();
         let (read, written) = self.shared.transferred();
         self.shared.redis.measure(read, written);
         if self.shared.options.idle_timeout.is_some() {

@@ -23,6 +23,7 @@ use crate::datagrams::Port;
 use crate::io::{Io, GROUP};
 use crate::shared::Shared;
 use crate::stats::Answers;
+use crate::timing::Timing;
 
 /// Values that wait for room look for it again after so long.
 const ROOM_AGAIN: Duration = Duration::from_millis(1);
@@ -65,6 +66,8 @@ pub struct Worker {
     kills: u64,
     /// How long it was without work, the mean of the last times.
     gap: Duration,
+    /// With `--metrics`.
+    timing: Option<Timing>,
     slots: Vec<Slot>,
 }
 
@@ -88,6 +91,7 @@ impl Worker {
         let size = engine.settings.buffer();
         let slots = (0..GROUP).map(|_| Slot::new(size, shared.options.batch)).collect();
         let gap = LONG_GAP * shared.options.busy_poll;
+        let timing = shared.options.metrics.map(|_| Timing::new());
         Ok(Worker {
             number,
             poll,
@@ -107,6 +111,7 @@ impl Worker {
             waits: 0,
             kills: 0,
             gap,
+            timing,
             slots,
         })
     }
@@ -269,7 +274,7 @@ impl Worker {
             let index = entry.key();
             if let Err(e) = conn.register(self.poll.registry(), Token(index)) {
                 self.shared.closed(&conn);
-                eprintln!("wirekv: a connection is dropped: {e}");
+                wirekv_log::warn!(peer = conn.told.peer, "a connection is dropped: {e}");
                 continue;
             }
             entry.insert(conn);
@@ -326,7 +331,7 @@ impl Worker {
             })
             .collect();
         for index in idle {
-            self.shared.idle_kick();
+            self.shared.idle_kick(&self.conns[index]);
             self.close(index);
         }
     }

@@ -46,6 +46,7 @@ impl Server {
             flush: true,
             verbosity: 0,
             metrics: None,
+            delimiter: None,
         };
         let seconds = Arc::new(AtomicU32::new(2));
         let time = seconds.clone();

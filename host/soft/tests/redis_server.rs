@@ -49,6 +49,7 @@ impl Server {
             flush: true,
             verbosity: 0,
             metrics: None,
+            delimiter: None,
         };
         Server(Some(Soft::start(options, clock(), Box::new(ended)).unwrap()))
     }

@@ -1,9 +1,7 @@
 //! The command line.
 
 use std::ffi::OsString;
-use std::net::IpAddr;
-#[cfg(feature = "soft")]
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 #[cfg(feature = "host")]
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
@@ -22,6 +20,7 @@ use wirekv_upstream::{Address as Upstream, Protocol};
 
 use crate::extended::Extended;
 use crate::size::parse_size;
+use crate::top::TopArgs;
 
 #[derive(Parser)]
 #[command(name = "wirekv", version, about = "A key-value cache whose data path is hardware")]
@@ -145,6 +144,8 @@ pub enum Command {
     Machine(Box<MachineArgs>),
     /// Put load on a server and measure it. Parameters are named as memtier_benchmark's.
     Load(Box<LoadArgs>),
+    /// Show a server's figures in this terminal.
+    Top(TopArgs),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -256,6 +257,9 @@ pub struct ServeArgs {
     /// memcached's slabs, LRU lists, hash table and buffers is accepted and does nothing.
     #[arg(short = 'o', long, value_name = "LIST", value_delimiter = ',')]
     pub extended: Vec<Extended>,
+    /// Serve Prometheus metrics over HTTP on this address: /metrics, and /healthz.
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub metrics: Option<SocketAddr>,
     /// Say more; of a card twice: what the host port and the punt queue bring.
     #[arg(short, long, action = clap::ArgAction::Count)]
     pub verbose: u8,
@@ -663,9 +667,10 @@ pub struct SoftArgs {
     /// a page.
     #[arg(short = 'L', long)]
     pub enable_largepages: bool,
-    /// Serve Prometheus metrics over HTTP on this address.
-    #[arg(long, value_name = "ADDR:PORT")]
-    pub metrics: Option<SocketAddr>,
+    /// Count commands by what their keys have before this character, for `stats detail dump`. Without it `stats detail
+    /// on` begins that, and the character is a colon.
+    #[arg(short = 'D', value_name = "CHAR", value_parser = NonEmptyStringValueParser::new())]
+    pub delimiter: Option<String>,
 }
 
 /// Flags of memcached that a command line may have and that need nothing to be done.
@@ -675,9 +680,6 @@ pub struct IgnoredArgs {
     /// There are no slabs.
     #[arg(short = 'f', long, value_name = "FACTOR", value_parser = parse_growth)]
     slab_growth_factor: Option<f64>,
-    /// Nothing is counted by prefix of the key.
-    #[arg(short = 'D', value_name = "CHAR", value_parser = NonEmptyStringValueParser::new())]
-    delimiter: Option<String>,
     /// There are no dumps.
     #[arg(short = 'X', long)]
     disable_dumping: bool,

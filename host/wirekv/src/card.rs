@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 #[cfg(feature = "sim")]
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{mpsc, Arc};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -14,6 +14,7 @@ use wirekv_cardhost::{unix_time, Mover, Options, Runner, Summary};
 use wirekv_link::{Config as LinkConfig, RingCard};
 #[cfg(feature = "card")]
 use wirekv_link::{Function, Pci, Places};
+use wirekv_metrics::Asked;
 use wirekv_net::{
     own_mac, Addresses, AfXdp, CardEnd, Found as Interface, Link, NetCounts, NetEnd, Own, Packet,
     Pcap, Refuser, Tap, User, UserConfig, Wire,
@@ -129,10 +130,22 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
     let (net_end, card_end) = Link::ends(waker);
     let damaged = Wire::new(args.host.impair, pcap);
     let refuser = Refuser::new(&wire, args.host.quiet, Instant::now());
-    let mover = Mover::new(card, card_end.clone(), damaged, refuser, args.verbose);
+    let mover = Mover::new(card, card_end.clone(), damaged, refuser);
     let mut runner = Runner::new(mover, options(args, &address, &layout, conns), common)?;
     if let Some(server) = upstream {
         runner = runner.before(before(args, server, &card_end)?, wire);
+    }
+    if let Some(address) = args.metrics {
+        let (asks, asked) = mpsc::channel();
+        let card = card_end.clone();
+        wirekv_metrics::serve(address, move |asked, reply| {
+            // Keys stay in the card. If its thread is gone, nobody answers.
+            if asked == Asked::Figures {
+                let _ = asks.send(reply);
+                card.nudge();
+            }
+        })?;
+        runner = runner.with_metrics(asked);
     }
     let card_thread = thread("card", move || runner.run())?;
     let net_thread = thread("net", move || run_net(net, net_end))?;
@@ -383,6 +396,8 @@ fn options(args: &ServeArgs, address: &SocketAddr, layout: &Layout, conns: u32) 
         memory: args.memory_limit << 20,
         item_max: args.max_item_size,
         index_bits: layout.index_bits,
+        log_bytes: 64 * u64::from(layout.log_lines),
+        carries: args.body == Body::Sim,
         max_conns: conns,
         address: address.ip(),
         tcp_port: address.port(),

@@ -1,5 +1,5 @@
 //! `wirekv serve` answers memcached clients with one of the bodies; `wirekv load` measures such a server. `wirekv machine`
-//! simulates a RISC-V machine with one in software.
+//! simulates a RISC-V machine with one in software. `wirekv top` shows a server's figures.
 
 mod args;
 #[cfg(feature = "host")]
@@ -12,6 +12,7 @@ mod signals;
 mod size;
 #[cfg(feature = "soft")]
 mod soft;
+mod top;
 
 use std::process::ExitCode;
 
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
             signals::raise_file_limit(0);
             wirekv_load::load(&args)
         }
+        Command::Top(args) => top::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
 }
 
 fn serve(args: &ServeArgs) -> Result<()> {
+    wirekv_log::start(args.verbose.into());
     match args.body {
         #[cfg(feature = "sim")]
         Body::Sim => card::serve(args),

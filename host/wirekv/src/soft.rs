@@ -151,8 +151,9 @@ fn options(args: &ServeArgs) -> Result<Options> {
         cas: !soft.disable_cas,
         evict: !soft.disable_evictions,
         flush: !soft.disable_flush_all,
+        delimiter: soft.delimiter.as_ref().map(|text| text.as_bytes()[0]),
         verbosity: args.verbose.into(),
-        metrics: soft.metrics,
+        metrics: args.metrics,
     })
 }
 

@@ -34,6 +34,10 @@ pub enum Admin {
     },
     Verbosity,
     Stats,
+    /// `stats detail`: to count or not to, or what was counted.
+    Detail {
+        on: Option<bool>,
+    },
     /// `lru_crawler metadump`, or `mgdump`.
     Dump {
         meta: bool,
@@ -83,13 +87,18 @@ pub fn parse_verbosity(line: &Line, input: &[u8]) -> Command {
     }
 }
 
+fn detail(on: Option<bool>) -> Command {
+    (Op::Admin(Admin::Detail { on }), Request::default())
+}
+
 /// `stats [what]`; what is behind it is not looked at.
 pub fn parse_stats(line: &Line, input: &[u8]) -> Command {
     let word = |i| line.word(input, i);
     match word(1) {
         b"detail" => match word(2) {
-            b"on" | b"off" => say(OK, false),
-            b"dump" => say(END, false),
+            b"on" => detail(Some(true)),
+            b"off" => detail(Some(false)),
+            b"dump" => detail(None),
             _ => say(DETAIL_USAGE, false),
         },
         b"cachedump" if line.count < 4 => say(BAD_LINE, false),
@@ -226,6 +235,14 @@ pub fn execute(
             server.verbosity(request.number as u32);
             reply(out, request, OK);
         }
+        Admin::Detail { on: Some(on) } => {
+            engine.settings.prefixes.switch(on);
+            reply(out, request, OK);
+        }
+        Admin::Detail { on: None } => {
+            out.unit();
+            out.text(&engine.settings.prefixes.dump());
+        }
         Admin::Stats => return stats(request, input, engine, server, out),
         // It has no end that a datagram could hold.
         Admin::Dump { .. } if out.is_of_datagrams() => out.text(NO_CRAWLER),
@@ -255,8 +272,8 @@ fn stats(
         out.unit();
     }
     if args == b"reset" {
-        engine.counters = Default::default();
-        server.reset();
+        server.reset(&mut engine.counters);
+        engine.settings.prefixes.clear();
         out.text(RESET);
         return Next::Continue;
     }

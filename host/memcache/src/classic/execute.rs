@@ -35,7 +35,9 @@ impl Operation for Op {
             (Op::Get { many: false, unique, touch: false }, Some(hash)) => {
                 let Engine { local, counters, settings, .. } = engine;
                 out.unit();
-                if let Some(item) = ops::get(local, counters, key, hash) {
+                let item = ops::get(local, counters, key, hash);
+                settings.prefixes.get(key, item.is_some());
+                if let Some(item) = item {
                     value(key, &item, unique, settings, out, END);
                 } else {
                     out.text(END);
@@ -60,6 +62,7 @@ impl Operation for Op {
                 }
             }
             (Op::Delete, Some(_)) => {
+                engine.settings.prefixes.delete(key);
                 let found = ops::delete(engine, key, None) == Deleted::Yes;
                 reply(out, request, if found { DELETED } else { NOT_FOUND });
             }
@@ -110,9 +113,10 @@ impl Operation for Op {
         out: &mut Out,
     ) {
         let (Op::Store(mode), Some(hash)) = (self, request.hash) else { return };
-        engine.counters.cmd_set += 1;
-        let Some(value) = value else { return reply(out, request, BAD_CHUNK) };
         let key = request.key.of(input);
+        engine.counters.cmd_set += 1;
+        engine.settings.prefixes.set(key);
+        let Some(value) = value else { return reply(out, request, BAD_CHUNK) };
         let text = match ops::put(engine, key, hash, &put(mode, request), value) {
             Stored::Yes(..) => STORED,
             Stored::Exists => EXISTS,
@@ -165,10 +169,11 @@ fn execute_rare(
                     return Next::Continue;
                 };
                 let hash = local.hash(key);
-                match touch {
+                let item = match touch {
                     true => ops::get_and_touch(local, counters, key, hash, request.exptime),
                     false => ops::get(local, counters, key, hash),
                 };
+                settings.prefixes.get(key, item.is_some());
             }
             request.key = Span { at: at + words.at as u32, len: len - words.at as u32 };
             return Next::Again;
@@ -273,6 +278,7 @@ fn get_many(
                 true => ops::get_and_touch(local, counters, key, hash, request.exptime),
                 false => ops::get(local, counters, key, hash),
             };
+            settings.prefixes.get(key, item.is_some());
             match item {
                 Some(item) => value(key, &item, unique, settings, out, then),
                 None => out.text(then),

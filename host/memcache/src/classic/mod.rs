@@ -49,3 +49,20 @@ pub enum Op {
     /// Nothing but a reply.
     Say,
 }
+
+impl Op {
+    pub fn name(self) -> &'static str {
+        match self {
+            Op::Get { touch: true, .. } | Op::GetUntilBad { touch: true } => "gat",
+            Op::Get { .. } | Op::Keys { .. } | Op::GetUntilBad { .. } => "get",
+            Op::Store(mode) => mode.name(),
+            Op::Delta { decrement: false } => "incr",
+            Op::Delta { decrement: true } => "decr",
+            Op::Touch => "touch",
+            Op::Delete => "delete",
+            Op::Admin(Admin::Flush { .. }) => "flush_all",
+            Op::Admin(Admin::Stats) => "stats",
+            Op::Version | Op::Quit | Op::Admin(_) | Op::Say => "other",
+        }
+    }
+}

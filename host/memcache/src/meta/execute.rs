@@ -172,6 +172,7 @@ fn set(
         let (Some(key), Some(hash)) = (key, request.hash) else { return Err(BAD_KEY) };
         let put = plan_set(&flags, request, input, key, engine)?;
         engine.counters.cmd_set += 1;
+        engine.settings.prefixes.set(key);
         let value = value.ok_or(BAD_CHUNK)?;
         let (mut unique, mut len) = (0, request.value.len as usize);
         let status: &[u8] = match ops::put(engine, key, hash, &put, value) {
@@ -223,6 +224,7 @@ fn delete(
     out.text(b"HD");
     show_request(args, key, flags.binary_key, out)?;
     out.text(b"\r\n");
+    engine.settings.prefixes.delete(key);
     let done = if flags.remove_value || flags.invalidate {
         let rest = Rest {
             empty: flags.remove_value.then_some(flags.client),

@@ -48,6 +48,7 @@ pub fn get(
         None => None,
     };
     let found = item.is_some();
+    settings.prefixes.get(key, found);
     if touches {
         counters.cmd_touch += 1;
         *(if found { &mut counters.touch_hits } else { &mut counters.touch_misses }) += 1;

@@ -30,3 +30,17 @@ pub enum Op {
     /// Nothing but a reply.
     Say,
 }
+
+impl Op {
+    pub fn name(self) -> &'static str {
+        match self {
+            Op::Get => "mg",
+            Op::Set => "ms",
+            Op::Delete => "md",
+            Op::Arithmetic => "ma",
+            Op::Debug => "me",
+            Op::Nothing => "mn",
+            Op::Say => "other",
+        }
+    }
+}

@@ -59,7 +59,7 @@ impl Listener {
                     ErrorKind::ConnectionAborted | ErrorKind::Interrupted => {}
                     _ => {
                         if !std::mem::replace(&mut self.told, true) {
-                            eprintln!("wirekv: no connection can be accepted for now: {e}");
+                            wirekv_log::warn!("no connection can be accepted for now: {e}");
                         }
                         return None;
                     }

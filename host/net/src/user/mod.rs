@@ -22,6 +22,7 @@ use mio::{Events, Interest, Poll, Token, Waker};
 use smoltcp::iface::{Interface, SocketSet};
 use smoltcp::time::Instant;
 use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr, IpEndpoint};
+use wirekv_log::{debug, info, warn, Text};
 
 use crate::ether::{self, Kind, Mac};
 use crate::{Addresses, Frames, NetEnd};
@@ -309,6 +310,7 @@ impl User {
             let _ = self.poll.registry().deregister(conn.local());
             self.by_port.remove(&(conn.interface, conn.port));
             self.free.push(n);
+            debug!("connection {n} is closed");
         }
     }
 
@@ -320,18 +322,21 @@ impl User {
                 if let Some(text) = Some(from).filter(|_| is_redis).and_then(&self.denies) {
                     // It is new: what the kernel does not take at once is lost with it.
                     let _ = local.write(text);
+                    info!(%from, "a connection is refused: {}", Text(text));
                     continue;
                 }
                 self.counts.accepted += 1;
-                if let Err(e) = self.open(local, card) {
+                match self.open(local, card) {
+                    Ok(n) => debug!(%from, "connection {n} is opened"),
                     // The others come to no harm.
-                    eprintln!("wirekv: a connection is dropped: {e:#}");
+                    Err(e) => warn!(%from, "a connection is dropped: {e:#}"),
                 }
             }
         }
     }
 
-    fn open(&mut self, local: TcpStream, card: IpEndpoint) -> Result<()> {
+    /// Its number, until it is closed.
+    fn open(&mut self, local: TcpStream, card: IpEndpoint) -> Result<usize> {
         let (interface, port) = self.free_port();
         let mut conn = Conn::open(local, &mut self.interfaces[interface], interface, port, card)?;
         let n = self.free.last().copied().unwrap_or(self.conns.len());
@@ -343,7 +348,7 @@ impl User {
         self.by_port.insert((interface, port), n);
         self.conns[n] = Some(conn);
         self.queue(n);
-        Ok(())
+        Ok(n)
     }
 
     fn free_port(&mut self) -> (usize, u16) {

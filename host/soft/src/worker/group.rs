@@ -3,13 +3,15 @@
 use std::io::IoSlice;
 use std::time::{Duration, Instant};
 
+use wirekv_log::{enabled, info, warn, Level, Text};
 use wirekv_proto::{Next, Out, Parse};
 
 use super::Worker;
-use crate::conn::Conn;
+use crate::conn::{Conn, State};
 use crate::dialect::Request;
 use crate::io::{retry, GROUP};
 use crate::stats::Answers;
+use crate::timing::{is_error, Before, Timing};
 
 /// Parts of a reply in the first write.
 const PARTS: usize = 8;
@@ -29,6 +31,9 @@ const REPLIES: usize = 256 << 20;
 const LOOSE: usize = 16 << 10;
 /// Who has taken nothing for so long makes room when there is none for replies, half of the store.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A request that takes longer is told of with `-v`.
+const SLOW: Duration = Duration::from_millis(10);
 
 /// Where one connection of a group is worked on: memory that stays in the processor's cache.
 pub(super) struct Slot {
@@ -75,6 +80,22 @@ impl Slot {
     }
 }
 
+/// With `-v`: a request that was slow, or is answered with an error.
+#[cold]
+fn report(peer: &str, request: &[u8], before: &Before, out: &Out) {
+    let mut reply = [0; 120];
+    let len = out.peek(before.position, &mut reply);
+    let reply = &reply[..len];
+    if is_error(reply) {
+        let line = reply.split(|byte| *byte == b'\r').next().unwrap_or(reply);
+        info!(peer, request = %Text(request), reply = %Text(line), "a request fails");
+    }
+    let time = before.began.map_or(Duration::ZERO, |began| began.elapsed());
+    if time >= SLOW {
+        info!(peer, request = %Text(request), ?time, "a request is slow");
+    }
+}
+
 impl Worker {
     /// Serves the connections that have something to do, in groups, and one of those that are within a
     /// long request: who asks for little waits for one turn of theirs, however many they are. Each step
@@ -85,6 +106,9 @@ impl Worker {
         let mut slots = std::mem::take(&mut self.slots);
         for group in ready.chunks(GROUP) {
             let mut used = 0;
+            if let Some(timing) = &mut self.timing {
+                timing.begin();
+            }
             for &index in group {
                 self.conns[index].queued = false;
                 slots[used].conn = index;
@@ -108,6 +132,9 @@ impl Worker {
                 self.engine.local.quiesce();
             }
             self.write(slots);
+            if let Some(timing) = &mut self.timing {
+                timing.end(&self.shared, self.number);
+            }
             for slot in slots {
                 self.finish(slot);
             }
@@ -155,6 +182,7 @@ impl Worker {
         }
         let conn = &mut self.conns[slot.conn];
         conn.served = true;
+        conn.told.set(State::Parse);
         slot.behind = conn.out.is_some();
         slot.done = 0;
         slot.end = conn.pending.len();
@@ -227,9 +255,9 @@ impl Worker {
         let conn = &self.conns[index];
         let bytes = conn.out.as_ref().map_or(0, Out::len);
         self.shared.overflown();
-        eprintln!(
-            "wirekv: {} is closed: {bytes} bytes of replies wait for it, and there is no room for more",
-            conn.told.peer
+        let peer = &conn.told.peer;
+        warn!(
+            "{peer} is closed: {bytes} bytes of replies wait for it, and there is no room for more"
         );
     }
 
@@ -297,9 +325,20 @@ impl Worker {
         let mut answers = Answers { shared: &self.shared, number: self.number };
         let Slot { requests, buf, end, done, out, waits, sleeps, behind, .. } = slot;
         let (mut executed, mut turn) = (0, 0);
+        let is_watched = enabled!(Level::INFO);
+        let is_seen = is_watched || self.timing.as_ref().is_some_and(Timing::is_on);
         while let Some(request) = requests.get_mut(executed) {
             let input = &buf[*done..*end];
+            let before = is_seen.then(|| Before::new(is_watched, &self.engine.counters, out));
             let next = conn.session.execute(request, input, &mut self.engine, &mut answers, out);
+            if let Some(before) = before.filter(|_| !next.comes_again()) {
+                if let Some(timing) = &mut self.timing {
+                    timing.note(&before, request, input, &self.engine.counters, out);
+                }
+                if is_watched {
+                    report(&conn.told.peer, &input[..request.len as usize], &before, out);
+                }
+            }
             if next == Next::Continue {
                 executed += 1;
                 *done += request.len as usize;
@@ -326,6 +365,9 @@ impl Worker {
             if matches!(next, Next::Again | Next::Wait | Next::Sleep | Next::Close) {
                 break;
             }
+        }
+        if let Some(timing) = &mut self.timing {
+            timing.served(executed);
         }
         requests.drain(..executed);
         if out.copied() > 0 {
