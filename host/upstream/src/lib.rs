@@ -74,11 +74,18 @@ pub struct Settings {
     pub admit_all: bool,
     /// Nothing is older than this in the cache.
     pub max_age: Option<Duration>,
+    /// The cache has room for items of so many bytes, as memcached counts them.
+    pub item_max: usize,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { timeout: Duration::from_secs(2), admit_all: false, max_age: None }
+        Settings {
+            timeout: Duration::from_secs(2),
+            admit_all: false,
+            max_age: None,
+            item_max: 1 << 20,
+        }
     }
 }
 
@@ -87,7 +94,7 @@ impl Default for Settings {
 pub struct Item {
     /// 1 to 250 bytes.
     pub key: Vec<u8>,
-    /// At most 1 MiB.
+    /// At most as many as fit into [`Settings::item_max`].
     pub value: Vec<u8>,
     /// memcached's.
     pub flags: u32,
@@ -201,10 +208,12 @@ impl<N: Net> Upstream<N> {
                 Effect::None => continue,
                 Effect::Keys(keys) => {
                     opens.extend(keys.iter().map(|key| self.guard.open_key(key)));
+                    keys.iter().for_each(|key| self.filler.written(Some(key)));
                     self.deletes.extend(keys);
                 }
                 Effect::All => {
                     opens.push(self.guard.open_all());
+                    self.filler.written(None);
                     self.flush = true;
                 }
             }

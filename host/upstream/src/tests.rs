@@ -24,6 +24,8 @@ struct Model {
     flushes: Vec<Instant>,
     told: Vec<Event>,
     now: Option<Instant>,
+    /// Reads for the cache.
+    reads: u32,
 }
 
 impl Model {
@@ -70,6 +72,7 @@ impl Model {
             }
             ("mg", None) => b"EN\r\n".to_vec(),
             ("mg", Some(value)) => {
+                self.reads += 1;
                 let head = format!("VA {} f0 c1 t-1\r\n", value.len());
                 [head.as_bytes(), value, b"\r\n"].concat()
             }
@@ -302,4 +305,33 @@ fn the_cache_has_what_the_server_has() {
         hits += world.hits;
     }
     assert!(hits > 1000, "{hits}");
+}
+
+/// A value that has no room in the cache is read for it once, and again when it was written.
+#[test]
+fn a_large_value_is_not_read_again() {
+    let mut world = World::new(1);
+    // Commands of one client, and how often the server was asked for a copy meanwhile.
+    let mut asked = |text: &[u8]| {
+        let before = world.upstream.net.reads;
+        for _ in 0..50 {
+            if world.waits[0].is_none() {
+                world.waits[0] = Some(Vec::new());
+                world.row(0, text);
+            }
+            for _ in 0..4 {
+                world.serve();
+                world.tell();
+            }
+            world.pass();
+        }
+        (world.upstream.net.reads - before, world.table.0.len())
+    };
+    let large = [&b"set a 0 0 2000000\r\n"[..], &[b'x'; 2_000_000], b"\r\n"].concat();
+    assert_eq!(asked(&large), (0, 0));
+    assert_eq!(asked(b"get a\r\n"), (1, 0));
+    assert_eq!(asked(b"get a\r\n"), (0, 0));
+    assert_eq!(asked(b"set a 0 0 1\r\nx\r\n"), (0, 0));
+    let (reads, copies) = asked(b"get a\r\n");
+    assert!(reads > 0 && copies == 1, "{reads} {copies}");
 }
