@@ -13,7 +13,10 @@ from harness.memcached import corpus, mixed, packets, stream
 from harness.proxy import Proxy
 from harness.resp import compare, servers, wire
 from harness.size import scale
+from harness.structs import T
 from harness.threads import together
+
+needs_udp = pytest.mark.skipif(not T.Config.udp, reason="this card has no UDP")
 
 
 @pytest.fixture
@@ -95,8 +98,9 @@ def test_never_stale(behind, speech, reads, seed):
     print(f"{ledger.reads} reads, {share:.0%} of the hits by gates, {copies.count} copies, {dict(ledger.counts)}, {len(ledger.late)} reads looked at by the clock")
     assert not ledger.failures(), ledger.failures()[:10]
     assert ledger.reads >= reads and ledger.counts["values"] > reads / 4
-    assert ledger.counts["reads over UDP"] > reads / 50 or not card.udp_port
-    assert share > 0.2
+    assert ledger.counts["answers over UDP"] > reads / 50 or not card.udp_port
+    # On a loaded machine the server's answers are late so often that the card is emptied again and again.
+    assert share * ledger.counts["values"] > 200
 
 
 def test_keys_in_base64(alone, behind):
@@ -321,6 +325,49 @@ def test_server_is_slow(speech, seed):
             hear(client, speech.stored + speech.value(key, value) * 3)
         client.sendall(b"".join(map(speech.get, stand.keys)) * 3)
         hear(client, b"".join(speech.value(*item) for item in stand.keys.items()) * 3)
+
+
+def card_stats(client):
+    lines = reference.ask(client, b"stats card\r\n", b"END\r\n").decode().splitlines()
+    return {name: int(count) for _, name, count in map(str.split, lines[:-1])}
+
+
+@needs_udp
+def test_lost_datagrams(behind):
+    """Of datagrams that wait for the server there are so many; the others are lost, and counted where a client sees it."""
+    with reference.before(behind, udp=True) as card, card.connect() as client, card.datagrams() as s:
+        assert card_stats(client)["HostLostDatagrams"] == 0
+        # Within a value the words are the server's.
+        reference.ask(client, b"set a 0 0 12\r\n", b"")
+        reference.ask(client, b"stats card\r\n", b"")
+        assert reference.ask(client, b"\r\nget a\r\n", b"END\r\n") == b"STORED\r\nVALUE a 0 12\r\nstats card\r\n\r\nEND\r\n"
+        behind.process.send_signal(signal.SIGSTOP)
+        try:
+            end, lost = time.monotonic() + reference.SECONDS, 0
+            while not lost and time.monotonic() < end:
+                for number in range(100):
+                    s.send(number.to_bytes(2, "big") + b"\0\0\0\1\0\0get b\r\n")
+                lost = card_stats(client)["HostLostDatagrams"]
+        finally:
+            behind.process.send_signal(signal.SIGCONT)
+        assert lost
+        assert reference.ask(client, b"get a\r\n", b"END\r\n").startswith(b"VALUE a")
+
+
+def test_large_values_are_read_once(behind):
+    """What the card has no room for, the server is asked for by clients alone."""
+    proxy = Proxy(behind, bytes)
+    with reference.before(proxy, "--upstream-admit", "all", "-I", "64k") as card, card.connect() as client:
+        for length in (65_536 - 59 - 4 - 1, 65_536 - 59 - 4, 300_000):
+            value = b"v" * length
+            reference.ask(client, b"set a 0 0 %d\r\n%s\r\n" % (length, value), b"STORED\r\n")
+            before = hits(behind)
+            for _ in range(20):
+                assert reference.ask(client, b"get a\r\n", b"\r\nEND\r\n") == b"VALUE a 0 %d\r\n%s\r\nEND\r\n" % (length, value)
+            asked = hits(behind) - before
+            print(f"{length} bytes: the server was asked {asked} times")
+            assert asked == 21 if length > 65_536 - 64 else asked < 20
+    proxy.close()
 
 
 LONG = b"k" * 251

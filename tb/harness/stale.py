@@ -53,7 +53,7 @@ class Command:
 
 @dataclass
 class Reply:
-    status: str  # ok, absent, exists, error
+    status: str  # ok, absent, exists, error, lost
     value: bytes | None = None
     unique: int = 0
 
@@ -261,7 +261,7 @@ class Redis(Connection):
 
 
 class Datagrams:
-    """Text over UDP, for reads: who waits for too long asks no more."""
+    """Text over UDP, for reads. What does not come in time is lost, with what else has not come of its turn."""
 
     #: Of all sockets: a later one may have an earlier one's port.
     numbers = itertools.count()
@@ -275,15 +275,17 @@ class Datagrams:
     def send(self, commands):
         """A datagram for each. The answers come in any order, and may be of two messages: of gates, and of the server."""
         self.waits = [next(self.numbers) & 0xFFFF for _ in commands]
-        self.parts, self.messages = {}, {number: [] for number in self.waits}
+        self.parts, self.messages, self.patience = {}, {number: [] for number in self.waits}, LOST
         for number, command in zip(self.waits, commands):
             with gone():
                 self.socket.send(number.to_bytes(2, "big") + b"\0\0\0\1\0\0" + Text.request(self, command))
 
     def message(self, number):
+        """None: it is lost."""
         while not self.messages[number]:
-            if not reference.readable(self.socket, LOST):
-                raise Gone("a question or its answer was lost")
+            if not reference.readable(self.socket, self.patience):
+                self.patience = 0
+                return None
             with gone():
                 data = self.socket.recv(1 << 16)
             ident, sequence, total = (int.from_bytes(data[i : i + 2], "big") for i in (0, 2, 4))
@@ -291,7 +293,7 @@ class Datagrams:
                 continue  # somebody was too late for it
             parts = self.parts.setdefault((ident, total), {})
             if sequence in parts:
-                raise Gone("two messages are mixed")
+                return None  # two messages are mixed
             parts[sequence] = data[8:]
             if len(parts) == total:
                 del self.parts[ident, total]
@@ -301,7 +303,10 @@ class Datagrams:
     def reply(self, c):
         found, number, words = {}, self.waits.pop(0), None
         while words != [b"END"]:
-            self.file = io.BytesIO(self.message(number))
+            message = self.message(number)
+            if message is None:
+                return Reply("lost", {} if c.what == "several" else None)
+            self.file = io.BytesIO(message)
             for line in iter(self.file.readline, b""):
                 words = line.removesuffix(b"\r\n").split(b" ")
                 if words[0] == b"VALUE":
@@ -315,8 +320,8 @@ class Datagrams:
     bytes = Connection.bytes
 
 
-#: Of an answer over UDP: then it is known to be lost, though it need not be.
-LOST = 2
+#: Seconds, of answers over UDP.
+LOST = 1
 
 
 class Speech:
@@ -436,7 +441,8 @@ class Client:
 class Reader(Client):
     @property
     def kinds(self):
-        return self.ledger.speech.reads
+        # Some variants have no UDP.
+        return [kind for kind in self.ledger.speech.reads if kind is not Datagrams or self.card.udp_port]
 
     def turn(self):
         self.connect()
@@ -456,7 +462,8 @@ class Reader(Client):
             ledger.see(self.who, key, value, floor, sent)
         if isinstance(self.connection, Datagrams):
             with ledger.lock:
-                ledger.counts["reads over UDP"] += len(keys)
+                ledger.counts["answers over UDP"] += sum(reply.status != "lost" for reply in replies)
+                ledger.counts["answers lost"] += sum(reply.status == "lost" for reply in replies)
 
 
 class Writer(Client):

@@ -184,17 +184,12 @@ impl Runner {
         if self.verbosity > 1 {
             eprintln!("punt queue: {}", exceptions::for_log(request.text));
         }
-        if let Some(front) = &mut self.front {
-            front.take(&request, &mut self.mover);
-            return Ok(());
+        if self.front.is_some() {
+            return self.answer_before(&request);
         }
         let binary = request.text.first() == Some(&binary::REQUEST);
         if (binary || request.text.starts_with(b"stats")) && !request.resp {
-            self.stats.totals.update(&mut self.mover)?;
-            self.stats.clocks = self.mover.clock();
-            self.stats.walks = self.redis.items.walks.exchanges;
-            self.stats.open = self.mover.read_csr(csr::OPEN_CONNS)?;
-            self.stats.refused = self.mover.refuser.counts;
+            self.count()?;
         }
         if !request.resp {
             let asks = !request.text.is_empty();
@@ -210,6 +205,34 @@ impl Runner {
         } else {
             self.send(request.tag, None)?;
         }
+        Ok(())
+    }
+
+    /// The same, before another server.
+    fn answer_before(&mut self, request: &Request<'_>) -> Result<()> {
+        let asks = self.front.as_ref().is_some_and(|front| front.is_asked(request));
+        if asks {
+            self.count()?;
+        }
+        let Some(front) = &mut self.front else { return Ok(()) };
+        let told = asks && {
+            let text = memcached::reply(request.text, &mut self.memcached, &mut self.stats);
+            front.tell(request, &text)
+        };
+        if !told {
+            front.take(request, &mut self.mover);
+        }
+        Ok(())
+    }
+
+    /// Learns what `stats` tells.
+    fn count(&mut self) -> Result<()> {
+        self.stats.totals.update(&mut self.mover)?;
+        self.stats.clocks = self.mover.clock();
+        self.stats.walks = self.redis.items.walks.exchanges;
+        self.stats.open = self.mover.read_csr(csr::OPEN_CONNS)?;
+        self.stats.refused = self.mover.refuser.counts;
+        self.stats.lost = self.front.as_ref().map_or(0, Front::lost);
         Ok(())
     }
 

@@ -247,6 +247,23 @@ impl<N: Net> Upstream<N> {
         }
     }
 
+    /// A client is answered without the server. False: its bytes belong to a command that is under way.
+    pub fn say(&mut self, tag: Tag, text: &[u8], stranger: bool, now: Instant) -> bool {
+        if stranger {
+            self.forget(tag, now);
+        }
+        let (protocol, timeout) = (self.server.protocol, self.settings.timeout);
+        let new = || Client::new(protocol, b's', now);
+        let client = self.clients.entry(tag).or_insert_with(new);
+        if client.is_bound() || client.busy || client.closes || !client.input.is_empty() {
+            return false;
+        }
+        client.row(b"", Within::No, now, timeout);
+        client.out.extend_from_slice(text);
+        self.touched.push(tag);
+        true
+    }
+
     /// The card asks for the next piece of an answer.
     pub fn more(&mut self, tag: Tag, now: Instant) {
         if let Some(client) = self.clients.get_mut(&tag) {
