@@ -73,6 +73,11 @@ def test_equal_to_the_server_alone(alone, behind, admit, count, seed):
     assert clients.datagrams > count / 20 or not card.udp_port
 
 
+def card_stats(client):
+    lines = reference.ask(client, b"stats card\r\n", b"END\r\n").decode().splitlines()
+    return {name: int(count) for _, name, count in map(str.split, lines[:-1])}
+
+
 def redis_hits(server):
     return int(wire.Client(server)("INFO", "stats").split(b"keyspace_hits:")[1].split()[0])
 
@@ -93,14 +98,17 @@ def test_never_stale(behind, speech, reads, seed):
             ledger = stale.run(behind, card, seed, reads, stop_every=scale(3_000, 20_000), seconds=scale(1200, 40_000), speech=speech)
         finally:
             proxy.close()
-        passed = redis_hits(behind) - 2 * copies.count if redis else hits(behind) - copies.count
-        share = 1 - passed / ledger.counts["values"]
-    print(f"{ledger.reads} reads, {share:.0%} of the hits by gates, {copies.count} copies, {dict(ledger.counts)}, {len(ledger.late)} reads looked at by the clock")
+        if redis:
+            by_gates = ledger.counts["values"] - redis_hits(behind) + 2 * copies.count
+        else:
+            with card.connect() as client:
+                by_gates = card_stats(client)["StoreGetHits"]
+    print(f"{ledger.reads} reads, {by_gates} hits by gates, {copies.count} copies, {dict(ledger.counts)}, {len(ledger.late)} reads looked at by the clock")
     assert not ledger.failures(), ledger.failures()[:10]
     assert ledger.reads >= reads and ledger.counts["values"] > reads / 4
     assert ledger.counts["answers over UDP"] > reads / 50 or not card.udp_port
-    # On a loaded machine the server's answers are late so often that the card is emptied again and again.
-    assert share * ledger.counts["values"] > 200
+    # Where the server's answers are late for want of a processor, the card is emptied again and again.
+    assert by_gates > reads / 100
 
 
 def test_keys_in_base64(alone, behind):
@@ -325,11 +333,6 @@ def test_server_is_slow(speech, seed):
             hear(client, speech.stored + speech.value(key, value) * 3)
         client.sendall(b"".join(map(speech.get, stand.keys)) * 3)
         hear(client, b"".join(speech.value(*item) for item in stand.keys.items()) * 3)
-
-
-def card_stats(client):
-    lines = reference.ask(client, b"stats card\r\n", b"END\r\n").decode().splitlines()
-    return {name: int(count) for _, name, count in map(str.split, lines[:-1])}
 
 
 @needs_udp

@@ -321,7 +321,7 @@ class Datagrams:
 
 
 #: Seconds, of answers over UDP.
-LOST = 1
+LOST = 2
 
 
 class Speech:
@@ -447,7 +447,9 @@ class Reader(Client):
     def turn(self):
         self.connect()
         ledger, rng = self.ledger, self.rng
-        keys = [rng.choice(ledger.live) for _ in range(rng.choice([1, 1, 1, 4, 16, 64]))]
+        # Of many datagrams one is lost, and waited for.
+        counts = [1, 1, 1, 4, 16, 4 if isinstance(self.connection, Datagrams) else 64]
+        keys = [rng.choice(ledger.live) for _ in range(rng.choice(counts))]
         floors, sent = [ledger.floor.get(key, 0) for key in keys], time.monotonic()
         several = isinstance(self.connection, (Text, Redis, Datagrams)) and len(keys) > 1 and rng.random() < 0.5
         commands = [Command("several", b" ".join(keys))] if several else [Command("get", key) for key in keys]
@@ -472,6 +474,7 @@ class Writer(Client):
         self.generation, self.flushes = 0, flushes
         self.places = range(len(self.ledger.live), len(self.ledger.live) + keys)
         self.ledger.live += [self.new_key(place) for place in self.places]
+        self.unset = list(self.places)
 
     def new_key(self, place):
         self.generation += 1
@@ -501,6 +504,11 @@ class Writer(Client):
         return Command("get", key, version)
 
     def turn(self):
+        if self.unset:
+            self.connect()
+            key = self.ledger.live[self.unset.pop()]
+            self.exchange(key, [Command("set", key, 1, self.value(key, 1))])
+            return
         # So that a key is read some 20 times as often as written, however fast either goes.
         if not self.ledger.more(self.rng.randrange(40 * WRITERS)):
             return
