@@ -29,7 +29,7 @@ export CARGO_BUILD_BUILD_DIR := $(CURDIR)/$(COMPILED)
 export WIREKV_BINARY         := $(CURDIR)/$(SERVER)
 endif
 
-FUZZ    := classic meta binary resp redis udp store number base64
+FUZZ    := classic meta binary resp redis udp upstream store number base64
 SECONDS := 60
 TIMES   := 20
 

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-WITH_WORDS = ("classic", "meta", "binary", "resp", "udp")
+WITH_WORDS = ("classic", "meta", "binary", "resp", "udp", "upstream")
 # A corpus is for finding what breaks later, not for reaching all that was ever reached.
 KEPT = 30
 

@@ -1,9 +1,10 @@
-"""How many GETs a cache has answered itself: its server's hits, less those of reads for copies, are the others."""
+"""How many GETs a cache has answered itself: its server's hits, less those of reads for copies, are the others. Redis counts
+two hits for such a read."""
 
 import re
 
-#: memcached's answer to such a read.
-COPY = re.compile(rb"VA \d+ f\d+ c\d+ t-?\d+ ?(?:k|\r\n)")
+#: memcached's answer to such a read; Redis'.
+COPY = re.compile(rb"VA \d+ f\d+ c\d+ t-?\d+ ?(?:k|\r\n)|\+QUEUED\r\n\*2\r\n\$\d")
 
 
 class Copies:

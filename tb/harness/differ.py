@@ -341,6 +341,10 @@ class UdpDiffer(Differ):
 
     kind = "udp"
     errors = 0
+    #: The server under test answers datagrams in turn, and each command by a message. If not, as much is awaited as the
+    #: reference has said, however it is split; the last message may come before or between the others.
+    alike = True
+    pieces = staticmethod(tokens)
 
     def connect(self):
         if self.lanes is None:
@@ -363,14 +367,19 @@ class UdpDiffer(Differ):
             header = b"\x00\x00\x00\x01\x00\x00"
             lane.send(request.to_bytes(2, "big") + header + data)
             last = (request + 1) & 0xFFFF
-            lane.send(last.to_bytes(2, "big") + header + b"get %s\r\n" % SENTINEL)
             try:
+                if side and not self.alike:
+                    replies.append(self.mixed(lane, request, len(self.pieces(b"".join(replies[0])))))
+                    continue
+                lane.send(last.to_bytes(2, "big") + header + b"get %s\r\n" % SENTINEL)
                 replies.append(self.collect(lane, request, last))
             except TimeoutError as e:
                 self.servers[side].check_alive()
                 self.fail(str(e), burst, side)
             except ValueError as e:
                 self.fail(str(e), burst, side)
+        if not self.alike:
+            replies[1:] = [self.in_turn(units, replies[0]) for units in replies[1:]]
         theirs, *others = [[u for u in r if u] for r in replies]
         # Ours send fifty errors at once, and then one a millisecond: no more are asked for.
         self.errors += sum(u.startswith((b"ERROR", b"CLIENT_ERROR", b"SERVER_ERROR")) for u in theirs)
@@ -378,12 +387,38 @@ class UdpDiffer(Differ):
             time.sleep(self.errors / 500)
             self.errors = 0
         for side, units in enumerate(others, 1):
-            why = compare(b"".join(units), b"".join(theirs), self.uniques[side])
-            if why is None and [_shape(u) for u in theirs] != [_shape(u) for u in units]:
+            why = compare(b"".join(units), b"".join(theirs), self.uniques[side], self.split)
+            if why is None and self.alike and [_shape(u) for u in theirs] != [_shape(u) for u in units]:
                 shown = [[brief(u, 80) for u in messages] for messages in (theirs, units)]
                 why = f"messages are split otherwise: {shown[0]} and {shown[1]}"
             if why is not None:
                 self.fail(why, burst, side)
+
+    def in_turn(self, units, theirs):
+        """Messages as the reference has said them, with one of them behind the others."""
+        def texts(units):
+            return [text for text, _, _ in self.pieces(b"".join(units))]
+
+        orders = [units[:i] + units[i + 1 :] + [units[i]] for i in reversed(range(len(units)))]
+        return next((order for order in orders if texts(order) == texts(theirs)), units)
+
+    def mixed(self, lane, request, enough):
+        """Messages that have so many pieces, by the order in which they begin."""
+        parts = []
+        while len(self.pieces(b"".join(b"".join(part) for part, _ in parts))) < enough or any(len(p) < of for p, of in parts):
+            if not reference.readable(lane, reference.SECONDS):
+                raise TimeoutError(f"no more of the answer; so far {parts}")
+            data = lane.recv(65536)
+            ident, seq, of, reserved = (int.from_bytes(data[i : i + 2], "big") for i in (0, 2, 4, 6))
+            if ident != request or reserved != 0 or len(data) > 1400 or (seq + 1 < of and len(data) != 1400):
+                raise ValueError(f"wrong datagram {data[:8].hex()} of {len(data)} bytes, request {request:04x}")
+            if seq == 0:
+                parts.append(([], of))
+            at = next((i for i, (part, total) in enumerate(parts) if len(part) == seq and total == of), None)
+            if at is None:
+                raise ValueError(f"datagram {seq} of {of} is in no message")
+            parts[at][0].append(data[8:])
+        return [b"".join(part) for part, _ in parts]
 
     def collect(self, lane, request, last):
         """The messages that answer `request`, put together from their datagrams."""

@@ -214,15 +214,18 @@ def listen_address(server):
         server.host, server.port = server.host.strip("[]"), int(server.port)
 
 
-def before(server, *options, redis=False, megabytes=64, connections=256):
-    """The simulated card before another server, for clients of that one's protocol."""
+def before(server, *options, redis=False, udp=False, megabytes=64, connections=256):
+    """The simulated card before another server, for clients of that one's protocol; those of `udp` if the card has it."""
     if not WIREKV.exists():
         raise FileNotFoundError(f"{WIREKV} is missing: run `make server`")
     kind, ports = ("redis", ["--redis-port", free_port()]) if redis else ("memcached", ["-p", 0])
     argv = [WIREKV, "serve", "--upstream", f"{kind}:{server.host}:{server.port}", *ports]
     argv += ["-m", megabytes, "-c", min(connections, T.Config.conns)]
+    udp_port = free_port() if udp and T.Config.udp else 0
+    argv += ["-U", udp_port] if udp_port else []
     card = Server("before", argv + AS_ROOT + list(options))
     listen_address(card)
+    card.udp_port = udp_port
     if redis:
         card.port = ports[1]
     return card

@@ -6,6 +6,8 @@ read by then (its *floor*). A command that was not answered, or with an error, m
 the key alone from then on, and has another one in its place. Times are the server's own: a thread asks it."""
 
 import contextlib
+import io
+import itertools
 import random
 import re
 import signal
@@ -16,10 +18,12 @@ from dataclasses import dataclass
 
 from harness import reference
 from harness.memcached import packets
+from harness.resp import wire
 from harness.threads import together
 
 SIZES = [0, 8, 50, 50, 200, 200, 700, 3_000]
 LARGE = [9_000, 30_000, 60_000]
+WRITERS = READERS = 16
 
 
 class Gone(Exception):
@@ -49,7 +53,7 @@ class Command:
 
 @dataclass
 class Reply:
-    status: str  # ok, absent, exists, error
+    status: str  # ok, absent, exists, error, lost
     value: bytes | None = None
     unique: int = 0
 
@@ -191,7 +195,152 @@ class Binary(Connection):
         return Reply(status, value, int.from_bytes(head[16:24], "big"))
 
 
-KINDS = (Text, Meta, Binary)
+class Redis(Connection):
+    """RESP: a memcached's command is what does the same to a string."""
+
+    def request(self, c):
+        ttl = (b"EX", b"%d" % c.expiry) if c.expiry else ()
+        match c.what:
+            case "get":
+                return wire.request(b"GET", c.key)
+            case "several":
+                return wire.request(b"MGET", *c.key.split(b" "))
+            case "gets":
+                return wire.request(b"WATCH", c.key) + wire.request(b"GET", c.key)
+            case "cas":
+                return wire.request(b"MULTI") + wire.request(b"SET", c.key, c.value, *ttl) + wire.request(b"EXEC")
+            case "set":
+                return wire.request(b"SET", c.key, c.value, *ttl)
+            case "append":
+                return wire.request(b"APPEND", c.key, c.value)
+            case "delete":
+                return wire.request(b"DEL", c.key)
+            case "incr":
+                # INCR would begin a counter anew.
+                return wire.request(b"SETRANGE", c.key, b"0", b"%d" % c.version)
+            case "touch":
+                return wire.request(b"EXPIRE", c.key, b"%d" % c.expiry)
+            case "flush":
+                return wire.request(b"FLUSHALL")
+
+    def reply(self, c):
+        before = {"gets": 1, "cas": 2}.get(c.what, 0)
+        for _ in range(before):
+            if self.one()[0] == b"-":
+                # Of the others, it is not known what they did.
+                raise Gone("a transaction is not whole")
+        kind, value = self.one()
+        match c.what, kind:
+            case _, b"-":
+                return Reply("error", {} if c.what == "several" else None)
+            case "several", _:
+                # Behind what gates have answered, an error stands for each value that is missing.
+                status = "error" if any(kind == b"-" for kind, _ in value) else "ok"
+                return Reply(status, {key: None if kind == b"-" else one for key, (kind, one) in zip(c.key.split(b" "), value)})
+            case "cas", _:
+                return Reply("exists" if value is None else "ok")
+            case "get" | "gets", _:
+                return Reply("absent" if value is None else "ok", value)
+            case "append" | "incr", _:
+                # Of a string that was not there before, the length is that of what came.
+                began = c.what == "incr" or int(value) == len(c.value)
+                return Reply("absent" if began else "ok")
+            case "delete" | "touch", _:
+                return Reply("ok" if value == b"1" else "absent")
+        return Reply("ok")
+
+    def one(self):
+        line = self.line()
+        kind, count = line[:1], line[1:]
+        if kind == b"$":
+            return kind, None if count == b"-1" else self.bytes(int(count) + 2)[:-2]
+        if kind == b"*":
+            return kind, None if count == b"-1" else [self.one() for _ in range(int(count))]
+        assert kind in b"+-:", line
+        return kind, count
+
+
+class Datagrams:
+    """Text over UDP, for reads. What does not come in time is lost, with what else has not come of its turn."""
+
+    #: Of all sockets: a later one may have an earlier one's port.
+    numbers = itertools.count()
+
+    def __init__(self, server):
+        self.socket = server.datagrams()
+
+    def close(self):
+        self.socket.close()
+
+    def send(self, commands):
+        """A datagram for each. The answers come in any order, and may be of two messages: of gates, and of the server."""
+        self.waits = [next(self.numbers) & 0xFFFF for _ in commands]
+        self.parts, self.messages, self.patience = {}, {number: [] for number in self.waits}, LOST
+        for number, command in zip(self.waits, commands):
+            with gone():
+                self.socket.send(number.to_bytes(2, "big") + b"\0\0\0\1\0\0" + Text.request(self, command))
+
+    def message(self, number):
+        """None: it is lost."""
+        while not self.messages[number]:
+            if not reference.readable(self.socket, self.patience):
+                self.patience = 0
+                return None
+            with gone():
+                data = self.socket.recv(1 << 16)
+            ident, sequence, total = (int.from_bytes(data[i : i + 2], "big") for i in (0, 2, 4))
+            if ident not in self.messages:
+                continue  # somebody was too late for it
+            parts = self.parts.setdefault((ident, total), {})
+            if sequence in parts:
+                return None  # two messages are mixed
+            parts[sequence] = data[8:]
+            if len(parts) == total:
+                del self.parts[ident, total]
+                self.messages[ident].append(b"".join(parts[i] for i in range(total)))
+        return self.messages[number].pop(0)
+
+    def reply(self, c):
+        found, number, words = {}, self.waits.pop(0), None
+        while words != [b"END"]:
+            message = self.message(number)
+            if message is None:
+                return Reply("lost", {} if c.what == "several" else None)
+            self.file = io.BytesIO(message)
+            for line in iter(self.file.readline, b""):
+                words = line.removesuffix(b"\r\n").split(b" ")
+                if words[0] == b"VALUE":
+                    assert words[1] in c.key.split(b" "), (c, words)
+                    found[words[1]] = self.bytes(int(words[3]) + 2)[:-2]
+                elif words != [b"END"]:
+                    assert words[0] == b"SERVER_ERROR", (c, words)
+                    return Reply("error", {} if c.what == "several" else None)
+        return Reply("ok", found if c.what == "several" else found.get(c.key))
+
+    bytes = Connection.bytes
+
+
+#: Seconds, of answers over UDP.
+LOST = 2
+
+
+class Speech:
+    """What the server speaks, and its clock."""
+
+    def __init__(self, *kinds, reads, time):
+        self.kinds, self.reads, self.time = kinds, kinds + reads, time
+
+
+def memcached_time(connection):
+    return int(re.search(rb"STAT time (\d+)", reference.ask(connection, b"stats\r\n", b"END\r\n"))[1])
+
+
+def redis_time(connection):
+    return int(re.match(rb"\*2\r\n\$\d+\r\n(\d+)", reference.ask(connection, b"TIME\r\nPING\r\n", b"+PONG\r\n"))[1])
+
+
+MEMCACHED = Speech(Text, Meta, Binary, reads=(Datagrams,), time=memcached_time)
+REDIS = Speech(Redis, reads=(), time=redis_time)
 
 
 def version_of(value):
@@ -201,8 +350,8 @@ def version_of(value):
 class Ledger:
     """What is known of all keys."""
 
-    def __init__(self, server):
-        self.server, self.lock = server, threading.Lock()
+    def __init__(self, server, speech):
+        self.server, self.speech, self.lock = server, speech, threading.Lock()
         self.floor, self.acked = {}, {}
         #: Key -> version -> when it was told to live for how many seconds; those that are not here live for ever.
         self.expiries = {}
@@ -218,11 +367,18 @@ class Ledger:
             try:
                 connection = connection or self.server.connect()
                 before = time.monotonic()
-                now = re.search(rb"STAT time (\d+)", reference.ask(connection, b"stats\r\n", b"END\r\n"))[1]
-                self.clock.append((before, time.monotonic(), int(now)))
+                now = self.speech.time(connection)
+                self.clock.append((before, time.monotonic(), now))
             except OSError:
                 connection = None
             self.stop.wait(0.1)
+
+    def more(self, reads):
+        """Waits for so many. False: it is over."""
+        until = self.reads + reads
+        while self.reads < until and not self.stop.wait(0.05):
+            pass
+        return not self.stop.is_set()
 
     def see(self, who, key, value, floor, sent):
         """What a read gave that was sent then, when the floor was this."""
@@ -255,6 +411,10 @@ class Ledger:
 class Client:
     """One after another, connections of every kind."""
 
+    @property
+    def kinds(self):
+        return self.ledger.speech.kinds
+
     def __init__(self, ledger, card, name, rng):
         self.ledger, self.card, self.name, self.rng, self.connection = ledger, card, name, rng, None
 
@@ -262,7 +422,7 @@ class Client:
         if self.connection and self.rng.random() < 0.02:
             self.close()
         if self.connection is None:
-            self.connection = self.rng.choice(KINDS)(self.card)
+            self.connection = self.rng.choice(self.kinds)(self.card)
 
     def close(self):
         if self.connection:
@@ -279,12 +439,19 @@ class Client:
 
 
 class Reader(Client):
+    @property
+    def kinds(self):
+        # Some variants have no UDP.
+        return [kind for kind in self.ledger.speech.reads if kind is not Datagrams or self.card.udp_port]
+
     def turn(self):
         self.connect()
         ledger, rng = self.ledger, self.rng
-        keys = [rng.choice(ledger.live) for _ in range(rng.choice([1] * 6 + [4, 16]))]
+        # Of many datagrams one is lost, and waited for.
+        counts = [1, 1, 1, 4, 16, 4 if isinstance(self.connection, Datagrams) else 64]
+        keys = [rng.choice(ledger.live) for _ in range(rng.choice(counts))]
         floors, sent = [ledger.floor.get(key, 0) for key in keys], time.monotonic()
-        several = isinstance(self.connection, Text) and len(keys) > 1 and rng.random() < 0.5
+        several = isinstance(self.connection, (Text, Redis, Datagrams)) and len(keys) > 1 and rng.random() < 0.5
         commands = [Command("several", b" ".join(keys))] if several else [Command("get", key) for key in keys]
         try:
             self.connection.send(commands)
@@ -295,6 +462,10 @@ class Reader(Client):
         values = [replies[0].value.get(key) for key in keys] if several else [reply.value for reply in replies]
         for key, value, floor in zip(keys, values, floors):
             ledger.see(self.who, key, value, floor, sent)
+        if isinstance(self.connection, Datagrams):
+            with ledger.lock:
+                ledger.counts["answers over UDP"] += sum(reply.status != "lost" for reply in replies)
+                ledger.counts["answers lost"] += sum(reply.status == "lost" for reply in replies)
 
 
 class Writer(Client):
@@ -303,6 +474,7 @@ class Writer(Client):
         self.generation, self.flushes = 0, flushes
         self.places = range(len(self.ledger.live), len(self.ledger.live) + keys)
         self.ledger.live += [self.new_key(place) for place in self.places]
+        self.unset = list(self.places)
 
     def new_key(self, place):
         self.generation += 1
@@ -323,7 +495,7 @@ class Writer(Client):
             return Command("delete", key, version + 1)
         if r < 0.75:
             return Command("incr", key, version + 1) if key.startswith(b"n") else \
-                Command("append", key, version + 1, b";%d" % (version + 1))
+                Command("append", key, version + 1, b"%s:%d" % (key, version + 1))
         if r < 0.85:
             # The value stays.
             return Command("touch", key, version, expiry=rng.choice([1, 2, 100, 100, 100, 100]))
@@ -332,8 +504,14 @@ class Writer(Client):
         return Command("get", key, version)
 
     def turn(self):
-        # So that keys are read more often than written.
-        self.ledger.stop.wait(self.rng.uniform(0, 0.2))
+        if self.unset:
+            self.connect()
+            key = self.ledger.live[self.unset.pop()]
+            self.exchange(key, [Command("set", key, 1, self.value(key, 1))])
+            return
+        # So that a key is read some 20 times as often as written, however fast either goes.
+        if not self.ledger.more(self.rng.randrange(40 * WRITERS)):
+            return
         self.connect()
         place = self.rng.choice(self.places)
         key = self.ledger.live[place]
@@ -430,20 +608,20 @@ class Weather:
 
 
 def stops(ledger, rng, every):
-    """The server's process rests now and then, for longer now and then than the card waits for it."""
-    while not ledger.stop.wait(rng.uniform(0, 2 * every)):
+    """The server's process rests each so many reads, for longer now and then than the card waits for it."""
+    while ledger.more(rng.randrange(2 * every)):
         ledger.counts["stops"] += 1
         ledger.server.process.send_signal(signal.SIGSTOP)
         time.sleep(rng.choice([0.05, 0.3, 0.3, 1.2, 2.5]))
         ledger.server.process.send_signal(signal.SIGCONT)
 
 
-def run(server, card, seed, reads, stop_every, seconds, writers=16, readers=16, keys=8, flushes=0.0005):
+def run(server, card, seed, reads, stop_every, seconds, speech=MEMCACHED, keys=8, flushes=0.0005):
     """So many reads, by which a ledger came about."""
-    ledger, draw = Ledger(server), random.Random(seed)
-    own = [random.Random(f"{seed} {i}") for i in range(writers + readers)]
-    clients = [Writer(ledger, card, f"writer {i}", own[i], keys=keys, flushes=flushes) for i in range(writers)]
-    clients += [Reader(ledger, card, f"reader {i}", own[writers + i]) for i in range(readers)]
+    ledger, draw = Ledger(server, speech), random.Random(seed)
+    own = [random.Random(f"{seed} {i}") for i in range(WRITERS + READERS)]
+    clients = [Writer(ledger, card, f"writer {i}", own[i], keys=keys, flushes=flushes) for i in range(WRITERS)]
+    clients += [Reader(ledger, card, f"reader {i}", own[WRITERS + i]) for i in range(READERS)]
     end = time.monotonic() + seconds
 
     def work(i):

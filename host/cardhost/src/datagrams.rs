@@ -101,7 +101,7 @@ pub struct Datagrams {
     free: Vec<Tag>,
     busy: HashMap<Tag, (Datagram, Vec<u8>)>,
     errors: Errors,
-    /// Datagrams that found no room.
+    /// Those that found no room.
     pub lost: u64,
 }
 

@@ -210,13 +210,12 @@ impl Runner {
         };
         let request = Request { came, ..request };
         debug!("punt queue: {}", Text(request.text));
-        if let Some(front) = &mut self.front {
-            front.take(&request, &mut self.mover);
-            return Ok(());
+        if self.front.is_some() {
+            return self.answer_before(&request);
         }
         let binary = request.text.first() == Some(&binary::REQUEST);
         if (binary || request.text.starts_with(b"stats")) && !request.resp {
-            self.stats.look(&mut self.mover, self.redis.items.walks.exchanges)?;
+            self.count()?;
         }
         if !request.resp {
             let asks = !request.text.is_empty();
@@ -232,6 +231,30 @@ impl Runner {
         } else {
             self.send(request.tag, None)?;
         }
+        Ok(())
+    }
+
+    /// The same, before another server.
+    fn answer_before(&mut self, request: &Request<'_>) -> Result<()> {
+        let asks = self.front.as_ref().is_some_and(|front| front.is_asked(request));
+        if asks {
+            self.count()?;
+        }
+        let Some(front) = &mut self.front else { return Ok(()) };
+        let told = asks && {
+            let text = memcached::reply(request.text, &mut self.memcached, &mut self.stats);
+            front.tell(request, &text)
+        };
+        if !told {
+            front.take(request, &mut self.mover);
+        }
+        Ok(())
+    }
+
+    /// Learns what `stats` tells.
+    fn count(&mut self) -> Result<()> {
+        self.stats.look(&mut self.mover, self.redis.items.walks.exchanges)?;
+        self.stats.lost = self.front.as_ref().map_or(0, Front::lost);
         Ok(())
     }
 

@@ -56,6 +56,8 @@ pub struct Stats {
     pub totals: Totals,
     /// What became of frames that came to the host.
     pub refused: Refused,
+    /// Datagrams that found no room before another server.
+    pub lost: u64,
     /// Connections open now.
     pub open: u32,
     /// Clocks that the card has run.
@@ -88,6 +90,7 @@ impl Stats {
             start: Instant::now(),
             totals,
             refused,
+            lost: 0,
             open: 0,
             clocks: 0,
             walks: 0,
@@ -233,6 +236,7 @@ impl Stats {
         line("HostFragments", &self.refused.fragments);
         line("HostIpOptions", &self.refused.options);
         line("HostOthers", &self.refused.others);
+        line("HostLostDatagrams", &self.lost);
         line("HostClocks", &self.clocks);
         line("HostWalks", &self.walks);
     }

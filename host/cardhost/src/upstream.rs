@@ -19,6 +19,8 @@ use crate::mover::Mover;
 use crate::port::{Hold, Lost, RequestPort, Speech};
 use crate::walk::replies_of;
 
+/// What this program answers in the server's place.
+const STATS: &[u8] = b"stats card\r\n";
 /// So many clients are asked about in a second.
 const ASKED: usize = 16;
 
@@ -60,6 +62,22 @@ impl Front {
     /// How long this can be left alone.
     pub fn patience(&self) -> Duration {
         self.upstream.patience(Instant::now())
+    }
+
+    /// Datagrams that found no room.
+    pub fn lost(&self) -> u64 {
+        self.datagrams.lost
+    }
+
+    /// Whether a client asks what the card counts: that and nothing else, since the server's own answers are not cut apart.
+    pub fn is_asked(&self, request: &Request<'_>) -> bool {
+        let whole = request.begins && !request.more && request.goes_on.0 == 0;
+        whole && self.upstream.protocol() == Protocol::Memcached && request.text == STATS
+    }
+
+    /// The answer to that. False: it is no command, but within one.
+    pub fn tell(&mut self, request: &Request<'_>, stats: &[u8]) -> bool {
+        self.upstream.say(request.tag, stats, request.stranger, Instant::now())
     }
 
     /// A part of a row, or the wish for the next piece of an answer.

@@ -5,8 +5,10 @@
 mod commands;
 mod map;
 mod redis;
+mod upstream;
 
 pub use commands::fuzz_redis;
+pub use upstream::fuzz_upstream;
 
 use std::borrow::{Borrow, BorrowMut};
 use std::sync::Arc;
@@ -656,6 +658,51 @@ mod tests {
             assert_eq!(out.to_vec(), expect.as_bytes());
             assert_eq!((engine.counters.get_hits, engine.counters.get_misses), (1, 1050));
             assert!((9..=10).contains(&pauses), "{pauses} pauses");
+        }
+    }
+
+    /// Clients and servers that say some of these words, and steps of any kind.
+    #[test]
+    fn random_steps() {
+        const SAID: &[&[u8]] = &[
+            b"END\r\n",
+            b"STORED\r\n",
+            b"VALUE a 0 1\r\nx\r\nEND\r\n",
+            b"VA 1 f0 c1 t-1 ka\r\nx\r\n",
+            b"VA 2000 f0 c1 t-1\r\n",
+            b"EN\r\n",
+            b"MN\r\n",
+            b"+OK\r\n",
+            b"$-1\r\n",
+            b"$1\r\nx\r\n",
+            b"+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n$1\r\nx\r\n:-1\r\n",
+            b"*2\r\n",
+            b"-ERR x\r\n",
+            b"get a\r\n",
+            b"get b a\r\n",
+            b"set a 0 0 1\r\nx\r\n",
+            b"set a 0 0 1",
+            b"flush_all 1\r\n",
+            b"*2\r\n$3\r\nGET\r\n$1\r\na\r\n",
+            b"*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nx\r\n",
+            b"MULTI\r\n",
+            b"EXEC\r\n",
+            b"quit\r\n",
+            b"\x80\x00\x00\x01\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\0a",
+        ];
+        let mut random = Random(3);
+        for _ in 0..2000 {
+            let mut data = vec![random.below(4) as u8];
+            for _ in 0..random.below(60) {
+                let text = match random.below(8) {
+                    0 => vec![b'x'; random.below(256)],
+                    1 => random.one(WORDS).to_vec(),
+                    _ => random.one(SAID).to_vec(),
+                };
+                data.extend([random.below(256) as u8, text.len() as u8]);
+                data.extend(text);
+            }
+            fuzz_upstream(&data);
         }
     }
 

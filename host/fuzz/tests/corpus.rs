@@ -49,3 +49,8 @@ fn number() {
 fn base64() {
     replay("base64", wirekv_fuzz::fuzz_base64);
 }
+
+#[test]
+fn upstream() {
+    replay("upstream", wirekv_fuzz::fuzz_upstream);
+}

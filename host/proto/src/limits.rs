@@ -15,6 +15,11 @@ pub fn size(settings: &Settings, key: usize, value: u64, flags: u32) -> u64 {
     (OVERHEAD - unique + key + if flags == 0 { 0 } else { 4 }) as u64 + value
 }
 
+/// Longest value that an item of such a size has room for, whatever its flags are.
+pub fn value_max(item_max: usize, key: usize) -> usize {
+    item_max.saturating_sub(OVERHEAD + 4 + key)
+}
+
 /// Whether memcached would refuse such an item.
 pub fn too_large(settings: &Settings, key: usize, value: u64, flags: u32) -> bool {
     size(settings, key, value, flags) > settings.item_max as u64

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use memchr::memchr;
 use wirekv_memcache::base64;
-use wirekv_proto::limits::KEY_MAX;
+use wirekv_proto::limits::{value_max, KEY_MAX};
 
 use crate::guard::{Guard, Ticket};
 use crate::io::{Id, Net, Order};
@@ -19,14 +19,12 @@ use crate::{Item, Settings};
 
 /// Values that are asked for at once.
 pub const FETCHES: usize = 64;
-/// Largest value that is filled in.
-pub const MAX_VALUE: usize = 1 << 20;
 /// The server is asked whether it is there so often, and is to say something within that.
 const PING: Duration = Duration::from_millis(200);
 const SILENCE: Duration = Duration::from_secs(1);
 /// Keys of a generation of those that were asked for.
 const GENERATION: usize = 1 << 16;
-/// Keys that are known to have too large values.
+/// Keys that are known to have too large values, until they are written.
 const LARGE: usize = 1 << 12;
 /// Longest line of a reply.
 const MAX_LINE: usize = 4 << 10;
@@ -189,6 +187,14 @@ impl Filler {
         net.order(Order::Send(id, text));
     }
 
+    /// A key has another value from now on, or all keys have.
+    pub fn written(&mut self, key: Option<&[u8]>) {
+        match key {
+            Some(key) => drop(self.large.remove(&self.hasher.hash_one(key))),
+            None => self.large.clear(),
+        }
+    }
+
     fn is_wanted(&mut self, key: &[u8]) -> bool {
         let hash = self.hasher.hash_one(key);
         if self.large.contains(&hash) {
@@ -199,7 +205,6 @@ impl Filler {
         }
         if self.lately.len() >= GENERATION {
             self.before = std::mem::take(&mut self.lately);
-            self.large.clear();
         }
         self.lately.insert(hash);
         false
@@ -215,20 +220,22 @@ impl Filler {
         while at < self.input.len() {
             let Some(asked) = self.queue.front_mut() else { return false };
             let rest = &self.input[at..];
+            let item_max = self.settings.item_max;
             let reply = match (&*asked, self.protocol) {
                 (Asked::Ping, Protocol::Memcached) => exactly(rest, TEXT_MARK_REPLY),
                 (Asked::Ping, Protocol::Redis) => exactly(rest, PONG),
-                (Asked::Fetch(fetch), Protocol::Memcached) => meta_reply(rest, fetch.passed),
-                (Asked::Fetch(fetch), Protocol::Redis) => transaction(rest, fetch.passed),
+                (Asked::Fetch(fetch), Protocol::Memcached) => meta_reply(rest, fetch, item_max),
+                (Asked::Fetch(fetch), Protocol::Redis) => transaction(rest, fetch, item_max),
             };
             match (reply, asked) {
                 (Reply::Part, _) => break,
                 (Reply::Nonsense, _) | (Reply::Pass(_), Asked::Ping) => return false,
                 (Reply::Pass(count), Asked::Fetch(fetch)) => {
                     fetch.passed = true;
-                    if self.large.len() < LARGE {
-                        self.large.insert(self.hasher.hash_one(&fetch.key));
+                    if self.large.len() >= LARGE {
+                        self.large.clear();
                     }
+                    self.large.insert(self.hasher.hash_one(&fetch.key));
                     let here = count.min(rest.len());
                     self.skip = count - here;
                     at += here;
@@ -312,14 +319,14 @@ fn value(input: &[u8], at: usize, len: usize) -> Result<(&[u8], usize), Reply> {
     }
 }
 
-fn meta_reply(input: &[u8], passed: bool) -> Reply {
-    if passed {
+fn meta_reply(input: &[u8], fetch: &Fetch, item_max: usize) -> Reply {
+    if fetch.passed {
         return Reply::Whole(0, None);
     }
-    read_meta(input).unwrap_or_else(|reply| reply)
+    read_meta(input, value_max(item_max, fetch.key.len())).unwrap_or_else(|reply| reply)
 }
 
-fn read_meta(input: &[u8]) -> Result<Reply, Reply> {
+fn read_meta(input: &[u8], longest: usize) -> Result<Reply, Reply> {
     let (text, next) = line(input)?;
     let mut words = text.split(|byte| *byte == b' ');
     match words.next().unwrap_or_default() {
@@ -330,7 +337,7 @@ fn read_meta(input: &[u8]) -> Result<Reply, Reply> {
     }
     let size = words.next().and_then(number).and_then(|len| usize::try_from(len).ok());
     let size = size.ok_or(Reply::Nonsense)?;
-    if size > MAX_VALUE {
+    if size > longest {
         return Ok(Reply::Pass(next + size + 2));
     }
     let (value, end) = value(input, next, size)?;
@@ -360,11 +367,12 @@ fn read_meta(input: &[u8]) -> Result<Reply, Reply> {
     Ok(Reply::Whole(end, plain.then_some(found)))
 }
 
-fn transaction(input: &[u8], passed: bool) -> Reply {
-    read_transaction(input, passed).unwrap_or_else(|reply| reply)
+fn transaction(input: &[u8], fetch: &Fetch, item_max: usize) -> Reply {
+    let longest = value_max(item_max, fetch.key.len());
+    read_transaction(input, fetch.passed, longest).unwrap_or_else(|reply| reply)
 }
 
-fn read_transaction(input: &[u8], passed: bool) -> Result<Reply, Reply> {
+fn read_transaction(input: &[u8], passed: bool, longest: usize) -> Result<Reply, Reply> {
     if passed {
         let (text, end) = line(input)?;
         return match text.first() {
@@ -385,7 +393,7 @@ fn read_transaction(input: &[u8], passed: bool) -> Result<Reply, Reply> {
         _ => return Err(Reply::Nonsense),
     };
     let (found, at) = match size {
-        Some(size) if size > MAX_VALUE => return Ok(Reply::Pass(BEFORE.len() + next + size + 2)),
+        Some(size) if size > longest => return Ok(Reply::Pass(BEFORE.len() + next + size + 2)),
         Some(size) => value(rest, next, size).map(|(value, end)| (Some(value), end))?,
         None => (None, next),
     };

@@ -74,11 +74,18 @@ pub struct Settings {
     pub admit_all: bool,
     /// Nothing is older than this in the cache.
     pub max_age: Option<Duration>,
+    /// The cache has room for items of so many bytes, as memcached counts them.
+    pub item_max: usize,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { timeout: Duration::from_secs(2), admit_all: false, max_age: None }
+        Settings {
+            timeout: Duration::from_secs(2),
+            admit_all: false,
+            max_age: None,
+            item_max: 1 << 20,
+        }
     }
 }
 
@@ -87,7 +94,7 @@ impl Default for Settings {
 pub struct Item {
     /// 1 to 250 bytes.
     pub key: Vec<u8>,
-    /// At most 1 MiB.
+    /// At most as many as fit into [`Settings::item_max`].
     pub value: Vec<u8>,
     /// memcached's.
     pub flags: u32,
@@ -201,10 +208,12 @@ impl<N: Net> Upstream<N> {
                 Effect::None => continue,
                 Effect::Keys(keys) => {
                     opens.extend(keys.iter().map(|key| self.guard.open_key(key)));
+                    keys.iter().for_each(|key| self.filler.written(Some(key)));
                     self.deletes.extend(keys);
                 }
                 Effect::All => {
                     opens.push(self.guard.open_all());
+                    self.filler.written(None);
                     self.flush = true;
                 }
             }
@@ -236,6 +245,23 @@ impl<N: Net> Upstream<N> {
                 self.refuse(tag, now);
             }
         }
+    }
+
+    /// A client is answered without the server. False: its bytes belong to a command that is under way.
+    pub fn say(&mut self, tag: Tag, text: &[u8], stranger: bool, now: Instant) -> bool {
+        if stranger {
+            self.forget(tag, now);
+        }
+        let (protocol, timeout) = (self.server.protocol, self.settings.timeout);
+        let new = || Client::new(protocol, b's', now);
+        let client = self.clients.entry(tag).or_insert_with(new);
+        if client.is_bound() || client.busy || client.closes || !client.input.is_empty() {
+            return false;
+        }
+        client.row(b"", Within::No, now, timeout);
+        client.out.extend_from_slice(text);
+        self.touched.push(tag);
+        true
     }
 
     /// The card asks for the next piece of an answer.

@@ -20,7 +20,6 @@ const MAX_ARG: usize = 512 << 20;
 /// Against the protocol: what is said before the connection is closed.
 const BAD_COUNT: &[u8] = b"-ERR Protocol error: invalid multibulk length\r\n";
 const BAD_LENGTH: &[u8] = b"-ERR Protocol error: invalid bulk length\r\n";
-const NO_ARGUMENT: &[u8] = b"-ERR Protocol error: expected '$'\r\n";
 const BAD_LINE: &[u8] = b"-ERR Protocol error: too big inline request\r\n";
 const BAD_QUOTES: &[u8] = b"-ERR Protocol error: unbalanced quotes in request\r\n";
 
@@ -43,6 +42,8 @@ pub struct Redis {
 enum Stop {
     More,
     Bad(&'static [u8]),
+    /// Another byte where an argument begins.
+    NoArgument(u8),
 }
 
 impl Redis {
@@ -53,9 +54,11 @@ impl Redis {
             match self.command(&input[taken..], table, batch) {
                 Ok(len) => taken += len,
                 Err(Stop::More) => break,
-                Err(Stop::Bad(text)) => {
-                    batch.marks.push_back(Mark::Host(text.to_vec()));
-                    (self.closed, batch.closes) = (true, true);
+                Err(Stop::Bad(text)) => self.refuse(text.to_vec(), batch),
+                Err(Stop::NoArgument(byte)) => {
+                    let byte = if matches!(byte, b'\r' | b'\n') { b' ' } else { byte };
+                    let (before, behind) = (b"-ERR Protocol error: expected '$', got '", b"'\r\n");
+                    self.refuse([&before[..], &[byte], behind].concat(), batch);
                 }
             }
         }
@@ -64,6 +67,11 @@ impl Redis {
             true => input.len(),
             false => taken,
         }
+    }
+
+    fn refuse(&mut self, text: Vec<u8>, batch: &mut Batch) {
+        batch.marks.push_back(Mark::Host(text));
+        (self.closed, batch.closes) = (true, true);
     }
 
     fn command(&mut self, input: &[u8], table: &Table, batch: &mut Batch) -> Result<usize, Stop> {
@@ -83,7 +91,7 @@ impl Redis {
         while spans.len() < *count {
             let kind = *input.get(self.at).ok_or(Stop::More)?;
             if kind != b'$' {
-                return Err(Stop::Bad(NO_ARGUMENT));
+                return Err(Stop::NoArgument(kind));
             }
             let (len, from) = number(input, self.at, BAD_LENGTH)?;
             let len = usize::try_from(len).ok().filter(|n| *n <= MAX_ARG);

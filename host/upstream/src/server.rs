@@ -96,6 +96,24 @@ pub struct Server {
 }
 
 impl Server {
+    /// One that has said this of its commands: a Redis' reply to `COMMAND`.
+    ///
+    /// # Errors
+    ///
+    /// It is a Redis, and this is no such reply.
+    pub fn told(
+        protocol: Protocol,
+        address: SocketAddr,
+        commands: &[u8],
+    ) -> Result<Server, Refused> {
+        let table = match (protocol, Value::parse(commands, 0)) {
+            (Protocol::Memcached, _) => Table::default(),
+            (_, Ok(Some((value, _)))) => Table::new(&value).ok_or(Refused::NoTable)?,
+            _ => return Err(Refused::NoTable),
+        };
+        Ok(Server { protocol, address, table })
+    }
+
     /// Asks the server what it is.
     ///
     /// # Errors

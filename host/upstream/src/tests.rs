@@ -24,6 +24,8 @@ struct Model {
     flushes: Vec<Instant>,
     told: Vec<Event>,
     now: Option<Instant>,
+    /// Reads for the cache.
+    reads: u32,
 }
 
 impl Model {
@@ -70,6 +72,7 @@ impl Model {
             }
             ("mg", None) => b"EN\r\n".to_vec(),
             ("mg", Some(value)) => {
+                self.reads += 1;
                 let head = format!("VA {} f0 c1 t-1\r\n", value.len());
                 [head.as_bytes(), value, b"\r\n"].concat()
             }
@@ -145,7 +148,7 @@ impl World {
         let now = Instant::now();
         let (address, table) = (([127, 0, 0, 1], 1).into(), crate::table::Table::default());
         let server = Server { protocol: Protocol::Memcached, address, table };
-        let settings = Settings { admit_all: true, ..Settings::default() };
+        let settings = Settings { admit_all: true, item_max: 1000, ..Settings::default() };
         let model = Model { now: Some(now), ..Model::default() };
         World {
             upstream: Upstream::new(server, settings, model, now).unwrap(),
@@ -302,4 +305,35 @@ fn the_cache_has_what_the_server_has() {
         hits += world.hits;
     }
     assert!(hits > 1000, "{hits}");
+}
+
+/// A value that has no room in the cache is read for it once, and again when it was written.
+#[test]
+fn a_large_value_is_not_read_again() {
+    let mut world = World::new(1);
+    // Commands of one client, and how often the server was asked for a copy meanwhile.
+    let mut asked = |text: &[u8]| {
+        let (before, mut sent) = (world.upstream.net.reads, 0);
+        for _ in 0..50 {
+            if world.waits[0].is_none() {
+                sent += 1;
+                world.waits[0] = Some(Vec::new());
+                world.row(0, text);
+            }
+            for _ in 0..4 {
+                world.serve();
+                world.tell();
+            }
+            world.pass();
+        }
+        assert!(sent > 3, "{sent}");
+        (world.upstream.net.reads - before, world.table.0.len())
+    };
+    let large = [&b"set a 0 0 2000\r\n"[..], &[b'x'; 2000], b"\r\n"].concat();
+    assert_eq!(asked(&large), (0, 0));
+    assert_eq!(asked(b"get a\r\n"), (1, 0));
+    assert_eq!(asked(b"get a\r\n"), (0, 0));
+    assert_eq!(asked(b"set a 0 0 1\r\nx\r\n"), (0, 0));
+    let (reads, copies) = asked(b"get a\r\n");
+    assert!(reads > 0 && copies == 1, "{reads} {copies}");
 }

@@ -185,6 +185,7 @@ fn before(args: &ServeArgs, server: Server, card: &CardEnd) -> Result<Upstream<S
         timeout: Duration::from_secs(args.host.upstream_timeout.into()),
         admit_all: args.host.upstream_admit == Admit::All,
         max_age: (age > 0).then(|| Duration::from_secs(age)),
+        item_max: args.max_item_size as usize,
     };
     let card = card.clone();
     let sockets = Sockets::new(&server, move || card.nudge())?;

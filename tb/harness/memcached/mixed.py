@@ -1,5 +1,5 @@
-"""Streams for a cache before memcached: text, meta and binary on the same few keys, from several clients in turn. What
-docs/UPSTREAM.md says of the use of items is taken out of the replies, and counted."""
+"""Streams for a cache before memcached: text, meta and binary on the same few keys, from several clients in turn, over TCP
+and UDP. What docs/UPSTREAM.md says of the use of items is taken out of the replies, and counted."""
 
 import random
 from collections import Counter
@@ -38,6 +38,46 @@ class BinaryReads(generate.Binary):
         return self.read_one()
 
     break_get = command
+
+
+class Fitting:
+    """Bursts that fit into a datagram. The last command of each has an answer: behind that, all of them are executed."""
+
+    def burst(self):
+        burst = super().burst()
+        while burst.size() > 1300:
+            burst.commands.pop()
+        return burst
+
+
+class TextDatagrams(Text):
+    """Of a value that is not whole, or too large, memcached takes the rest from the next datagram: there is none."""
+
+    def break_meta(self):
+        return self.break_words()
+
+    def burst(self):
+        burst = self.datagram()
+        burst.commands = [command for command in burst.commands if not isinstance(command[-1], bytes) or command[-1].endswith(b"\n")]
+        self.nonce += 1
+        burst.tail = stream.sentinel(self.prefix, self.nonce)
+        return burst
+
+
+class ReadDatagrams(Reads):
+    """Such that gates may answer all of one."""
+
+    def burst(self):
+        burst = super().burst()
+        return stream.Burst(burst.commands)
+
+
+class BinaryDatagrams(Fitting, generate.Binary):
+    pass
+
+
+class BinaryReadDatagrams(Fitting, BinaryReads):
+    pass
 
 
 def loose(token, found):
@@ -80,6 +120,19 @@ class TextDiffer(differ.Differ):
         return reply
 
 
+class TextUdpDiffer(TextDiffer, differ.UdpDiffer):
+    alike = False
+
+
+class BinaryUdpDiffer(differ.UdpDiffer):
+    alike = False
+    split = pieces = staticmethod(differ.packets)
+
+
+DATAGRAMS = {TextDatagrams: TextUdpDiffer, ReadDatagrams: TextUdpDiffer, BinaryDatagrams: BinaryUdpDiffer,
+             BinaryReadDatagrams: BinaryUdpDiffer}  # fmt: skip
+
+
 class Clients:
     """So many clients of each kind, each with its own connection to each server; `run` has one of them send a burst."""
 
@@ -90,17 +143,23 @@ class Clients:
         kinds = [(Text, {"meta": 0.1}), (Text, {"meta": 0.8}), (Text, {"pipeline": 1}), (generate.Binary, {}),
                  (Reads, {"pipeline": 16}), (Reads, {"pipeline": 1}), (Reads, {"pipeline": 4}),
                  (BinaryReads, {"broken": 0, "pipeline": 8})]  # fmt: skip
+        if servers[1].udp_port:
+            kinds += [(TextDatagrams, {"udp": True}), (BinaryDatagrams, {"broken": 0, "pipeline": 3, "udp": True}),
+                      (ReadDatagrams, {"pipeline": 4}), (ReadDatagrams, {"pipeline": 1}),
+                      (BinaryReadDatagrams, {"broken": 0, "pipeline": 4})]  # fmt: skip
         for number, (make, options) in enumerate(kinds * each):
             # The same keys for all.
             generator = make(seed, keys=KEYS, value_budget=budget, reply_budget=2 * budget, largest=largest, **options)
             generator.rng, generator.sizes = random.Random(f"{seed} {number}"), sizes
-            label = f"upstream_{seed}_{number}"
-            if issubclass(make, generate.Binary):
-                play = differ.BinaryDiffer(*servers, uniques=self.uniques, label=label)
-            else:
-                play = TextDiffer(*servers, uniques=self.uniques, label=label, use=self.use, told=self.told)
+            known = {} if issubclass(make, generate.Binary) else {"use": self.use, "told": self.told}
+            over = DATAGRAMS.get(make, TextDiffer if known else differ.BinaryDiffer)
+            play = over(*servers, uniques=self.uniques, label=f"upstream_{seed}_{number}", **known)
             play.history = self.history
             self.pairs.append((play, generator))
+
+    @property
+    def datagrams(self):
+        return sum(play.commands for play, _ in self.pairs if isinstance(play, differ.UdpDiffer))
 
     @property
     def commands(self):
