@@ -7,6 +7,7 @@ mod card;
 mod extended;
 #[cfg(feature = "machine")]
 mod machine;
+mod memory;
 mod process;
 mod signals;
 mod size;
