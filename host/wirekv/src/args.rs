@@ -658,6 +658,10 @@ pub struct SoftArgs {
     /// Obey the command `shutdown`.
     #[arg(short = 'A', long)]
     pub enable_shutdown: bool,
+    /// Keep items in this file, from which the next start with the same flags has them again: one on
+    /// tmpfs, such as below /dev/shm, for speed. A server that is killed leaves nothing in it.
+    #[arg(short = 'e', long, value_name = "FILE")]
+    pub memory_file: Option<PathBuf>,
     /// Keep all memory resident.
     #[arg(short = 'k', long)]
     pub lock_memory: bool,

@@ -141,6 +141,7 @@ fn options(args: &ServeArgs) -> Result<Options> {
         password: args.password().to_vec(),
         protected: args.is_protected(),
         memory: memory as usize,
+        file: soft.memory_file.clone(),
         resident: soft.enable_largepages,
         item_max: args.max_item_size as usize,
         least_item: soft.least_item as usize,
