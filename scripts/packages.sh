@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages of a set, where it may (root, or sudo without a password); otherwise says which are
 # missing. The sets: serve, what compiles the program and the simulated card; test, what `make test` needs beside; dpdk and
-# machine, what `make server FEATURES=dpdk` and `FEATURES=machine` need beside.
+# machine, what `make server FEATURES=dpdk` and `FEATURES=machine` need beside; package, what `make test-package` does.
 # None of them starts a service: servers that tests need are unpacked (tb/reference/fetch.sh).
 set -eu
 
@@ -30,12 +30,15 @@ machine="gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf"
 test="ccache libpython3-dev libmemcached-tools redis-tools tcl netcat-openbsd iproute2 iputils-ping $go $machine"
 # DPDK with all its drivers.
 dpdk="libdpdk-dev pkgconf"
+# A bare Debian, and what says how far a unit is confined.
+package="mmdebstrap binutils systemd"
 case $set_ in
   serve) wanted=$serve ;;
   test) wanted="$serve $test" ;;
   dpdk) wanted="$serve $dpdk" ;;
   machine) wanted="$serve $machine" ;;
-  *) echo "packages.sh: '$set_' is none of serve, test, dpdk and machine" >&2; exit 2 ;;
+  package) wanted="$serve $package" ;;
+  *) echo "packages.sh: '$set_' is none of serve, test, dpdk, machine and package" >&2; exit 2 ;;
 esac
 
 if ! command -v dpkg-query > /dev/null; then

@@ -144,6 +144,10 @@ pub enum Command {
     /// Simulate a RISC-V machine whose software is a memcached over UDP.
     #[cfg(feature = "machine")]
     Machine(Box<MachineArgs>),
+    /// Write man pages and completions of shells to a folder.
+    #[cfg(feature = "pages")]
+    #[command(hide = true)]
+    Pages { folder: PathBuf },
     /// Put load on a server and measure it. Parameters are named as memtier_benchmark's.
     Load(Box<LoadArgs>),
 }

@@ -96,13 +96,21 @@ impl Memory {
 /// Where the system tells of itself.
 struct Places {
     proc: PathBuf,
+    /// Bytes of RAM.
+    machine: Option<u64>,
     /// What stands before the mount points in `proc`; of a test that has made its own.
     root: PathBuf,
 }
 
 impl Default for Places {
     fn default() -> Self {
-        Places { proc: "/proc".into(), root: "/".into() }
+        // Not of /proc/meminfo, which a unit of systemd may not see.
+        // SAFETY: calls without pointers.
+        let [pages, size] =
+            [libc::_SC_PHYS_PAGES, libc::_SC_PAGESIZE].map(|name| unsafe { libc::sysconf(name) });
+        let machine =
+            u64::try_from(pages).ok().zip(u64::try_from(size).ok()).map(|(n, size)| n * size);
+        Places { proc: "/proc".into(), machine, root: "/".into() }
     }
 }
 
@@ -120,16 +128,9 @@ impl Limit {
             let bytes = fs::read_to_string(&file).ok()?.trim().parse().ok()?;
             Some(Limit { bytes, whose: format!("this cgroup ({})", file.display()) })
         });
-        let machine = machine(places).map(|bytes| Limit { bytes, whose: "this machine".into() });
+        let machine = places.machine.map(|bytes| Limit { bytes, whose: "this machine".into() });
         machine.into_iter().chain(cgroups).min_by_key(|limit| limit.bytes)
     }
-}
-
-/// Bytes of RAM.
-fn machine(places: &Places) -> Option<u64> {
-    let text = fs::read_to_string(places.proc.join("meminfo")).ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
-    line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1 << 10)
 }
 
 /// The files with the limits of this process' cgroup and of those above it, of either version.
@@ -197,7 +198,7 @@ mod tests {
             let error = bad.parse::<Memory>().unwrap_err();
             assert!(error.contains("is neither megabytes"), "{bad}: {error}");
         }
-        let all = machine(&Places::default()).unwrap();
+        let all = Places::default().machine.unwrap();
         assert!(bytes("50%") <= all / 2 && bytes("50%").is_multiple_of(MIB) && bytes("50%") > 0);
     }
 
@@ -211,13 +212,12 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         };
-        write("proc/meminfo", "MemTotal:        8388608 kB\nMemFree:         1000 kB\n");
         write("proc/self/mountinfo", mountinfo);
         write("proc/self/cgroup", cgroup);
         for (path, text) in limits {
             write(path, text);
         }
-        Places { proc: root.join("proc"), root }
+        Places { proc: root.join("proc"), machine: Some(8 << 30), root }
     }
 
     #[test]
