@@ -22,6 +22,8 @@ pytestmark = [
 
 OUT = ROOT / "build" / "package"
 VERSIONS = "0.0.1", "0.0.2"
+#: The commands of the guide that are for a machine with the package.
+GUIDE = re.findall(r"^(?:dpkg|printf|make package) *.*$", (ROOT / "docs" / "OPERATING.md").read_text(), re.M)
 
 
 @pytest.fixture(scope="module")
@@ -70,9 +72,14 @@ def run(root, *command, **more):
     return done.stdout
 
 
-def install(root, deb):
-    shutil.copy(deb, root / "tmp" / "wirekv.deb")
-    return run(root, "dpkg", "-i", "/tmp/wirekv.deb")
+def install(root, deb, command="dpkg -i build/package/wirekv_*.deb"):
+    """By the guide's command, where `make package` has put it."""
+    folder = root / "tmp" / "build" / "package"
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in folder.iterdir():
+        file.unlink()
+    shutil.copy(deb, folder)
+    return run(root, "sh", "-ec", f"cd /tmp && {command}")
 
 
 def start(root):
@@ -95,7 +102,9 @@ def start(root):
 def test_install_upgrade_remove(root, packages):
     before = set(run(root, "find", "/", "-xdev", "-not", "-path", "/var/*", "-not", "-path", "/tmp/*").splitlines())
     (old, _), (new, _) = packages
-    install(root, old)
+    make, first, version_, again, remove, purge = GUIDE
+    assert make == "make package"
+    install(root, old, first)
     version = lambda: run(root, "dpkg-query", "-W", "-f", "${Version}", "wirekv")  # noqa: E731
     assert version() == VERSIONS[0]
     for file in ("usr/share/man/man1/wirekv-serve.1.gz", "usr/share/bash-completion/completions/wirekv",
@@ -114,20 +123,22 @@ def test_install_upgrade_remove(root, packages):
     default.write_text(default.read_text().replace("-p 11211", f"-p {port}"))
     with start(root) as server:
         assert server.port == port
+        said = subprocess.run(version_.replace("11211", str(port)), shell=True, check=True, capture_output=True).stdout
+        assert said == b"VERSION 1.6.38\r\n"
         client = values.Client(server)
         stored = {b"key%d" % i: values.make(b"key%d" % i, i, 1 + i * 37 % 5000) for i in range(2000)}
         assert all(client.set(key, value) == b"STORED\r\n" for key, value in stored.items())
         # As with the unit: the files are new when the old program is asked to end.
-        install(root, new)
+        install(root, new, again)
         assert version() == VERSIONS[1] and str(port) in default.read_text()
         assert client.get(b"key1999") == stored[b"key1999"]
     with start(root) as server:
         client = values.Client(server)
         assert all(client.get(key) == value for key, value in stored.items())
         assert (root / "run/wirekv/items").exists()
-    run(root, "dpkg", "-r", "wirekv")
+    run(root, "sh", "-ec", remove)
     assert default.exists() and not (root / "run/wirekv").exists() and not (root / "usr/bin/wirekv").exists()
-    run(root, "dpkg", "-P", "wirekv")
+    run(root, "sh", "-ec", purge)
     after = set(run(root, "find", "/", "-xdev", "-not", "-path", "/var/*", "-not", "-path", "/tmp/*").splitlines())
     # Of a user that was made.
     assert {path for path in after - before if not re.fullmatch(r"/etc/(passwd|group|shadow|gshadow|subuid|subgid)-?|/etc/\.pwd\.lock", path)} == set()
