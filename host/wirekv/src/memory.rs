@@ -226,7 +226,8 @@ mod tests {
             "29 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
         let one = "35 31 0:32 / /cg/memory rw - cgroup cgroup rw,memory\n36 31 0:33 / /cg/cpu rw - cgroup cgroup rw,cpu\n";
         let inside = "35 31 0:32 /docker/ab /cg/memory rw - cgroup cgroup rw,memory\n";
-        let cases: &[(&str, &str, &str, &[(&str, &str)], u64)] = &[
+        type Files<'a> = &'a [(&'a str, &'a str)];
+        let cases: &[(&str, &str, &str, Files<'_>, u64)] = &[
             ("none", "", "", &[], 8 << 30),
             (
                 "v2",
