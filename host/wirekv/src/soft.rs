@@ -29,6 +29,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
          maxconns value. (There are {files}.)",
         args.conn_limit()
     );
+    args.memory_limit.check(options.memory as u64, beside(args))?;
     process.settle(args.verbose > 0)?;
     if args.soft.lock_memory {
         mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE)
@@ -108,7 +109,6 @@ fn options(args: &ServeArgs) -> Result<Options> {
         args.max_item_size
     );
     let memory = args.memory_limit.bytes()?;
-    args.memory_limit.check(memory, beside(args))?;
     ensure!(
         args.max_item_size <= memory / 2,
         "-I {}: cannot be larger than half of -m {}",
