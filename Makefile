@@ -33,13 +33,13 @@ FUZZ    := classic meta binary resp redis udp upstream store number base64
 SECONDS := 60
 TIMES   := 20
 
-E2E_TESTS  := tb/docs tb/soft tb/resp tb/e2e
+E2E_TESTS  := tb/docs tb/deploy tb/soft tb/resp tb/e2e
 # Those that take minutes come first, so that no core is left with one of them when the others are through. End to
 # end, files keep their order for the same reason: else those with few tests come last, some of which are long.
 SLOW_TESTS := tb/parse tb/tcp
 UNIT_TESTS := $(SLOW_TESTS) $(filter-out $(SLOW_TESTS) $(E2E_TESTS) tb/harness tb/reference tb/__pycache__,$(patsubst %/,%,$(wildcard tb/*/)))
 
-.PHONY: help setup server checked serve test test-unit test-e2e test-host test-others test-bodies test-long test-seeds test-variants test-rings test-machine test-dpdk test-page coverage mutants spec core figures lint format formal synth synth-variants bench machine-bench machine-share bench-soft power fuzz clean
+.PHONY: help setup server checked serve test test-unit test-e2e test-host test-others test-bodies test-long test-seeds test-variants test-rings test-machine test-package test-dpdk test-page coverage mutants spec core figures lint format formal synth synth-variants bench machine-bench machine-share bench-soft power fuzz package clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -62,6 +62,10 @@ build/.packages-dpdk: scripts/packages.sh build/.packages
 
 build/.packages-browser: scripts/packages.sh build/.packages
 	@scripts/packages.sh browser
+	@touch $@
+
+build/.packages-package: scripts/packages.sh build/.packages
+	@scripts/packages.sh package
 	@touch $@
 
 build/.packages-machine: scripts/packages.sh build/.packages
@@ -182,6 +186,7 @@ test-long: ## what takes hours, with a drawn seed: tests ten times as long, othe
 	$(MAKE) test-variants
 	$(MAKE) test-rings
 	$(MAKE) test-machine
+	$(MAKE) test-package
 	$(MAKE) test-dpdk
 	$(MAKE) test-page
 	$(MAKE) synth-variants
@@ -203,6 +208,9 @@ test-rings: ## the card behind rings in host memory, with its link in gates
 
 test-machine: ## the RISC-V machine as a server
 	$(MAKE) test FEATURES=machine FOLDER=tb/e2e/test_machine.py
+
+test-package: build/.setup-test build/.packages-package ## the Debian package in a bare root, the static tarball, the container's steps
+	WIREKV_LONG=1 $(PYTHON) -m pytest -q tb/deploy
 
 test-dpdk: ## --net dpdk, in network namespaces; DPDK's library is installed for it
 	$(MAKE) test FEATURES=dpdk FOLDER=tb/e2e/test_interfaces.py K=dpdk
@@ -273,6 +281,9 @@ build/cargo/bin/cargo-fuzz:
 
 fuzz: build/cargo/bin/cargo-fuzz ## look for what breaks it: make fuzz FUZZ='classic store' SECONDS=600
 	@$(SYSTEM_PYTHON) scripts/fuzz.py $(SECONDS) $(FUZZ)
+
+package: build/.setup ## a Debian package and a static tarball of the software body: make package VERSION=1.2.3
+	@VERSION='$(VERSION)' deploy/package.sh
 
 clean: ## remove build/
 	rm -rf build

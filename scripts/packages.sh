@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs the Debian packages of a set, where it may (root, or sudo without a password); otherwise says which are
 # missing. The sets: serve, what compiles the program and the simulated card; test, what `make test` needs beside; dpdk and
-# machine, what `make server FEATURES=dpdk` and `FEATURES=machine` need beside; browser, what `make test-page` needs beside.
+# machine, what `make server FEATURES=dpdk` and `FEATURES=machine` need beside; package and browser, what
+# `make test-package` and `make test-page` do.
 # None of them starts a service: servers that tests need are unpacked (tb/reference/fetch.sh).
 set -eu
 
@@ -32,13 +33,16 @@ test="ccache libpython3-dev libmemcached-tools redis-tools tcl netcat-openbsd ip
 dpdk="libdpdk-dev pkgconf"
 # With a typeface.
 browser="chromium chromium-driver fonts-dejavu-core"
+# A bare Debian, and what says how far a unit is confined.
+package="mmdebstrap binutils systemd"
 case $set_ in
   serve) wanted=$serve ;;
   test) wanted="$serve $test" ;;
   dpdk) wanted="$serve $dpdk" ;;
   machine) wanted="$serve $machine" ;;
   browser) wanted=$browser ;;
-  *) echo "packages.sh: '$set_' is none of serve, test, dpdk, machine and browser" >&2; exit 2 ;;
+  package) wanted="$serve $package" ;;
+  *) echo "packages.sh: '$set_' is none of serve, test, dpdk, machine, package and browser" >&2; exit 2 ;;
 esac
 
 if ! command -v dpkg-query > /dev/null; then

@@ -1,4 +1,5 @@
-"""Writes what the RTL, the host's program, the tests and the documents have of spec/card.rdl and spec/commands.toml.
+"""Writes what the RTL, the host's program, the tests and the documents have of spec/card.rdl, spec/commands.toml and
+spec/items.toml.
 
     make spec                       writes it
     python spec/gen.py --check      fails when a file has not what would be written
@@ -13,6 +14,7 @@ import textwrap
 from typing import NamedTuple
 
 import commands
+import items
 from blocks import COLUMNS, ROOT, between, made_by
 from systemrdl import RDLCompileError, RDLCompiler
 from systemrdl.node import RegfileNode
@@ -356,7 +358,7 @@ def made(card, protocols):
     for path, what, make, source in commands.PARTS:
         part(path, what, source, make(protocols))
     files = [("rtl/host/csr_pkg.sv", csr_pkg(card)), ("tb/harness/csr_map.py", csr_map_py(card)),
-             ("host/card/src/csr/map.rs", csr_map_rs(card)), ("docs/COUNTERS.md", counter_page(card))]
+             ("host/card/src/csr/map.rs", csr_map_rs(card)), (items.PATH, items.rust()), ("docs/COUNTERS.md", counter_page(card))]
     for path, lines in (*files, *((path, make(protocols)) for path, make in commands.FILES)):
         texts[path] = "\n".join([*lines, ""])
     return {ROOT / path: text for path, text in texts.items()}
@@ -369,7 +371,7 @@ def main():
     texts = made(read(ROOT / SPEC), commands.read(ROOT / commands.SPEC))
     stale = [(path, text) for path, text in texts.items() if not path.is_file() or path.read_text() != text]
     if is_check and stale:
-        sys.exit("\n".join(f"{path.relative_to(ROOT)} is not what {SPEC} and {commands.SPEC} say: run `make spec`"
+        sys.exit("\n".join(f"{path.relative_to(ROOT)} is not what {SPEC}, {commands.SPEC} and {items.SPEC} say: run `make spec`"
                            for path, _ in stale))
     for path, text in stale:
         path.parent.mkdir(exist_ok=True)

@@ -14,7 +14,7 @@ from harness import faults, reference
 from harness.filelist import ROOT
 from harness.resp import servers
 
-GUIDES = ["README.md", "CONTRIBUTING.md", "docs/TESTING.md"]
+GUIDES = ["README.md", "CONTRIBUTING.md", "docs/TESTING.md", "docs/OPERATING.md"]
 MAKEFILE = (ROOT / "Makefile").read_text()
 
 
@@ -97,7 +97,19 @@ def fuzz(*words):
     assert (ROOT / "scripts" / "fuzz.py").exists() and (ROOT / "fuzz" / "Cargo.toml").exists()
 
 
+def package(*words):
+    """Those of the guide that tb/deploy/test_package.py runs in a bare Debian."""
+    assert "GUIDE" in (ROOT / "tb" / "deploy" / "test_package.py").read_text()
+    assert words[0] in ("-i", "-r", "-P")
+
+
+def unit(action, name):
+    """The unit is there."""
+    assert action == "restart" and (ROOT / "deploy" / f"{name}.service").exists()
+
+
 CHECKS = {
+    "dpkg": package, "systemctl": unit, "wirekv": wirekv, "printf": lambda *words: None,
     "make": make, "cargo": cargo, "python": python, "build/target/release/wirekv": wirekv, "cargo +nightly fuzz": fuzz,
     "scripts/fuzz.py keep": fuzz,
     # Others' programs, which tests of their own start.

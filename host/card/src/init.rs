@@ -28,6 +28,9 @@ pub struct Layout {
 }
 
 impl Layout {
+    /// Bytes that a connection takes beside the items: its two rings.
+    pub const BYTES_A_CONN: u64 = 2 * RING_BYTES;
+
     /// Divides `item_bytes` between index and log: the index is the largest power of two that is
     /// no more than an eighth. None when it is too small or too large for the card's registers.
     pub fn new(item_bytes: u64, conns: u32) -> Option<Layout> {

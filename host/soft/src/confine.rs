@@ -79,13 +79,16 @@ const REMOVAL: &[libc::c_long] = &[
     libc::SYS_unlinkat,
 ];
 
+/// For a process that keeps its items in a file.
+const KEEPING: &[libc::c_long] = &[libc::SYS_fdatasync, libc::SYS_msync, libc::SYS_pwrite64];
+
 /// For all threads, and those that they start.
-pub fn confine(removes_files: bool) -> Result<()> {
-    let filter = filter(removes_files).context("-o drop_privileges")?;
+pub fn confine(removes_files: bool, keeps: bool) -> Result<()> {
+    let filter = filter(removes_files, keeps).context("-o drop_privileges")?;
     apply_filter_all_threads(&filter).context("-o drop_privileges: seccomp refuses")
 }
 
-fn filter(removes_files: bool) -> Result<BpfProgram> {
+fn filter(removes_files: bool, keeps: bool) -> Result<BpfProgram> {
     let argument = |number, length, operation, value| -> Result<_> {
         let condition = SeccompCondition::new(number, length, operation, value)?;
         Ok(vec![SeccompRule::new(vec![condition])?])
@@ -104,7 +107,8 @@ fn filter(removes_files: bool) -> Result<BpfProgram> {
         (libc::SYS_tgkill, argument(0, Dword, Eq, process)?),
     ];
     let removal = if removes_files { REMOVAL } else { &[] };
-    rules.extend(CALLS.iter().chain(removal).map(|call| (*call, vec![])));
+    let keeping = if keeps { KEEPING } else { &[] };
+    rules.extend(CALLS.iter().chain(removal).chain(keeping).map(|call| (*call, vec![])));
     let rules = rules.into_iter().collect();
     let (others, these) = (SeccompAction::KillProcess, SeccompAction::Allow);
     let filter = SeccompFilter::new(rules, others, these, std::env::consts::ARCH.try_into()?)?;
@@ -120,7 +124,7 @@ mod tests {
         // SAFETY: the child makes system calls only, and none of its parent's threads is in it.
         match unsafe { libc::fork() } {
             0 => {
-                let filter = filter(removes_files).expect("a filter");
+                let filter = filter(removes_files, false).expect("a filter");
                 apply_filter_all_threads(&filter).expect("seccomp");
                 act();
                 // SAFETY: the end.

@@ -114,11 +114,11 @@ impl Stream {
         }
     }
 
-    /// Nothing more is written.
-    fn end(&self) -> io::Result<()> {
+    /// Nothing more is written, or read behind what has come.
+    fn shutdown(&self, how: Shutdown) -> io::Result<()> {
         match self {
-            Stream::Tcp(s) => s.shutdown(Shutdown::Write),
-            Stream::Unix(s) => s.shutdown(Shutdown::Write),
+            Stream::Tcp(s) => s.shutdown(how),
+            Stream::Unix(s) => s.shutdown(how),
         }
     }
 }
@@ -165,6 +165,8 @@ pub struct Conn {
     pub ended: bool,
     /// The client has sent its end.
     at_end: bool,
+    /// The server ends: what has come is the last.
+    hung_up: bool,
     /// To be closed when the replies are written.
     pub closing: bool,
     /// They are, and its end was sent.
@@ -194,6 +196,7 @@ impl Conn {
             lost: false,
             ended: false,
             at_end: false,
+            hung_up: false,
             closing: false,
             linger: None,
         }
@@ -213,6 +216,7 @@ impl Conn {
     /// What came of reading up to `size` bytes, behind `before` bytes of input. Returns how many.
     pub fn came(&mut self, size: usize, result: io::Result<usize>, before: usize) -> usize {
         match result {
+            Ok(0) if self.hung_up => self.ended = true,
             // What came before the end is still served.
             Ok(0) => {
                 (self.ended, self.at_end) = (true, true);
@@ -254,7 +258,7 @@ impl Conn {
     /// closed while more comes sends a reset, which takes back what the client has not read: so what
     /// comes is read for a while. False: nothing comes.
     pub fn linger(&mut self) -> bool {
-        if self.at_end || self.stream.end().is_err() {
+        if self.at_end || self.stream.shutdown(Shutdown::Write).is_err() {
             return false;
         }
         (self.session, self.pending, self.parsed) = (Session::default(), Vec::new(), Vec::new());
@@ -264,16 +268,28 @@ impl Conn {
 
     /// Reads some of that. Returns how many bytes, and until when it goes on; `None`: it is over.
     pub fn skip(&mut self, room: &mut [u8]) -> Option<(usize, Instant)> {
-        let linger = self.linger.as_mut()?;
         let count = match self.stream.read(room) {
+            // Whether the client's host has the last reply is what is waited for.
+            Ok(0) if self.hung_up && self.unsent().is_some_and(|bytes| bytes > 0) => 0,
             Ok(0) => return None,
             Ok(n) => n,
             Err(e) if retry(&e) => 0,
             Err(_) => return None,
         };
+        let linger = self.linger.as_mut()?;
         linger.left = linger.left.saturating_sub(count);
         let goes_on = linger.left > 0 && Instant::now() < linger.until;
         goes_on.then_some((count, linger.until))
+    }
+
+    pub fn hangs_up(&self) -> bool {
+        self.hung_up
+    }
+
+    /// The server ends: what was received is served, and what comes from now on is not.
+    pub fn hang_up(&mut self) {
+        (self.hung_up, self.readable) = (true, true);
+        let _ = self.stream.shutdown(Shutdown::Read);
     }
 
     /// The client is waited for from now on.
@@ -297,12 +313,18 @@ impl Conn {
     /// Whether a client whose replies wait has taken something since it was last asked: of a slow
     /// one the socket is not writable for long.
     pub fn takes(&mut self) -> bool {
+        let unsent = self.unsent();
+        let less = self.out.is_some() && unsent.is_some_and(|unsent| unsent < self.unsent);
+        self.unsent = unsent.unwrap_or(0);
+        less
+    }
+
+    /// Bytes that the kernel has for the client, and the client's host has not.
+    fn unsent(&self) -> Option<libc::c_int> {
         let mut unsent = 0;
         // SAFETY: the kernel fills in the number.
         let known = unsafe { libc::ioctl(self.stream.fd(), libc::TIOCOUTQ, &mut unsent) } == 0;
-        let less = known && self.out.is_some() && unsent < self.unsent;
-        self.unsent = unsent;
-        less
+        known.then_some(unsent)
     }
 
     /// Its client is gone while the request is paused: as in Redis that is not done any more, and nothing is kept of it.

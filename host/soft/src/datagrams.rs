@@ -16,6 +16,8 @@ pub struct Port {
     pub socket: UdpSocket,
     /// There may be something to do.
     pub ready: bool,
+    /// The server ends: what has come is the last.
+    pub last: bool,
     input: Box<[u8]>,
     len: usize,
     current: Option<Current>,
@@ -53,6 +55,7 @@ impl Port {
         Port {
             socket,
             ready: false,
+            last: false,
             input: vec![0; 1 << 16].into(),
             len: 0,
             current: None,

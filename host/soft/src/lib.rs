@@ -25,7 +25,7 @@ use std::sync::{mpsc, Arc};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use anyhow::{anyhow, Result};
+use anyhow::{anyhow, Context, Result};
 use listen::{Acceptor, Sockets, Spoken};
 use mio::Waker;
 pub use options::Options;
@@ -34,7 +34,7 @@ pub use time::Clock;
 use time::Time;
 use wirekv_proto::{Prefixes, Settings, MEMCACHED_VERSION};
 use wirekv_resp::{Common, Engine};
-use wirekv_store::{Config, Store};
+use wirekv_store::{Config, Error as StoreError, Store};
 use worker::{Inbox, Worker};
 
 /// A running server.
@@ -45,6 +45,7 @@ pub struct Soft {
     acceptor: Arc<Waker>,
     time: Arc<Time>,
     inboxes: Vec<Arc<Inbox>>,
+    /// The first accepts.
     threads: Vec<JoinHandle<Result<()>>>,
 }
 
@@ -86,8 +87,10 @@ impl Soft {
         options.tcp.clone_from(&addresses);
         let began = clock();
         let unix = unix_time();
+        let epoch_ms = (unix.as_millis() as u64).saturating_sub(began);
         let store = Store::new(Config {
-            epoch: (unix.as_millis() as u64).saturating_sub(began),
+            epoch: epoch_ms,
+            file: options.file.clone(),
             item_max: options.item_max,
             mean_item: options.least_item + options::MEAN_OVER_LEAST,
             threads: options.threads,
@@ -95,8 +98,24 @@ impl Soft {
             cas: options.cas,
             resident: options.resident,
             ..Config::new(options.memory)
+        })
+        .map_err(|e| {
+            anyhow!(if matches!(e, StoreError::File(..)) {
+                format!("-e {e}")
+            } else {
+                e.to_string()
+            })
         })?;
-        store.set_clock(began);
+        // With the items of another process its clock goes on, as if it had run meanwhile; never back.
+        let ahead = store.resumed().map_or(0, |ended| {
+            let gone = epoch_ms.saturating_sub(store.epoch_ms());
+            gone.max(ended.saturating_sub(began))
+        });
+        let clock: Clock = Box::new(move || clock() + ahead);
+        store.set_clock(clock());
+        if let (Some(path), Some(why)) = (&options.file, store.begins_empty_for()) {
+            eprintln!("wirekv: -e {}: {why}; it begins empty", path.display());
+        }
         let epoch = unix.as_secs() as i64 - i64::from(store.now());
         let common = Arc::new(Common::new(&options.password, options.protected, options.debug));
         let prefixes = Arc::new(match options.delimiter {
@@ -145,6 +164,7 @@ impl Soft {
             metrics::serve(address, shared.clone())?;
         }
 
+        store.begin().context("-e")?;
         // Each thread drops its end when it has what it needs from the system.
         let (up, all_up) = mpsc::channel::<()>();
         let mut threads = Vec::new();
@@ -157,11 +177,13 @@ impl Soft {
             threads.push(Builder::new().name(name).spawn(work)?);
             anyhow::Ok(())
         };
+        let accept_up = up.clone();
+        thread("accept".into(), Box::new(|| acceptor.run(accept_up)))?;
         for (number, worker) in workers.into_iter().enumerate() {
             let up = up.clone();
             thread(format!("worker {number}"), Box::new(|| worker.run(up)))?;
         }
-        thread("accept".into(), Box::new(|| acceptor.run(up)))?;
+        drop(up);
         if !resident {
             // It may end when it likes.
             let populate = move || {
@@ -200,20 +222,26 @@ impl Soft {
     pub fn confine(&self, removes_files: bool) -> Result<()> {
         let options = &self.shared.options;
         let unix = options.unix.is_some() || options.unix_redis.is_some();
-        confine::confine(removes_files || unix)
+        confine::confine(removes_files || unix, options.file.is_some())
     }
 
-    /// Ends all threads; connections are closed.
+    /// Serves what clients have sent so far, within five seconds; ends all threads. With a file (`-e`), all items are in
+    /// it then.
     pub fn stop(self) -> Result<()> {
         self.shared.stop();
         self.shared.store.end_populating();
         self.acceptor.wake()?;
+        let mut threads = self.threads.into_iter();
+        let join = |thread: JoinHandle<Result<()>>| {
+            thread.join().map_err(|_| anyhow!("a thread panicked"))?
+        };
+        threads.next().map_or(Ok(()), join)?;
+        self.shared.close();
         for inbox in &self.inboxes {
             inbox.waker.wake()?;
         }
-        for thread in self.threads {
-            thread.join().map_err(|_| anyhow!("a thread panicked"))??;
-        }
+        threads.try_for_each(join)?;
+        self.shared.store.save().context("-e: the items are lost")?;
         Ok(())
     }
 }

@@ -247,13 +247,19 @@ impl Acceptor {
         let mut events = Events::with_capacity(16);
         let mut tick = Instant::now();
         let mut pending = vec![true; self.listeners.len()];
-        while !self.shared.stopping() {
+        // Once more when it stops: who has connected by then is served.
+        let mut stopping = false;
+        while !stopping {
             let starved = pending.contains(&true);
             let wait = tick.saturating_duration_since(Instant::now());
             let wait = if starved { wait.min(PAUSE) } else { wait };
             match self.poll.poll(&mut events, Some(wait)) {
                 Err(e) if e.kind() != ErrorKind::Interrupted => return Err(e.into()),
                 _ => {}
+            }
+            stopping = self.shared.stopping();
+            if stopping {
+                pending.fill(true);
             }
             if Instant::now() >= tick {
                 self.time.tick();

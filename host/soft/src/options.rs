@@ -29,6 +29,8 @@ pub struct Options {
     pub debug: bool,
     /// Bytes: everything that is resident.
     pub memory: usize,
+    /// A file that items are in, so that they outlive the process (`-e`).
+    pub file: Option<PathBuf>,
     /// All of it from the start (`-L`).
     pub resident: bool,
     /// Largest item, bytes (`-I`).

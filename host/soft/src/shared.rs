@@ -57,6 +57,7 @@ pub struct Shared {
     threads: Vec<Thread>,
     resets: AtomicU64,
     stop: AtomicBool,
+    close: AtomicBool,
     /// Wakes whoever waits for the end.
     pub on_shutdown: Box<dyn Fn() + Send + Sync>,
     pub verbosity: AtomicU32,
@@ -113,6 +114,7 @@ impl Shared {
             epoch,
             resets: AtomicU64::new(0),
             stop: AtomicBool::new(false),
+            close: AtomicBool::new(false),
             on_shutdown,
             open: AtomicUsize::new(0),
             opened: AtomicU64::new(0),
@@ -135,6 +137,15 @@ impl Shared {
 
     pub fn stopping(&self) -> bool {
         self.stop.load(Relaxed)
+    }
+
+    /// All connections are there that ever will be.
+    pub fn closing(&self) -> bool {
+        self.close.load(Relaxed)
+    }
+
+    pub fn close(&self) {
+        self.close.store(true, Relaxed);
     }
 
     pub fn stop(&self) {

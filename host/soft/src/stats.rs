@@ -92,6 +92,9 @@ impl Shared {
             Some(address) => line("inter", &address.ip()),
             None => line("inter", &"NULL"),
         }
+        if let Some(path) = &o.file {
+            line("memory_file", &path.display());
+        }
         line("verbosity", &self.verbosity.load(Relaxed));
         line("oldest", &0);
         line("evictions", &if o.evict { "on" } else { "off" });

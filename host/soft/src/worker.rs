@@ -29,6 +29,9 @@ use crate::timing::Timing;
 const ROOM_AGAIN: Duration = Duration::from_millis(1);
 /// A time without work counts as so many times `Options::busy_poll` at most.
 const LONG_GAP: u32 = 8;
+/// At the end of the server, what was received is served within so long; and how often is looked whether it is.
+const LAST: Duration = Duration::from_secs(5);
+const LAST_LOOK: Duration = Duration::from_millis(5);
 const WAKE: Token = Token(usize::MAX);
 /// UDP sockets have the tokens from here on.
 const UDP: usize = usize::MAX / 2;
@@ -127,6 +130,7 @@ impl Worker {
         drop(up);
         let mut events = Events::with_capacity(1024);
         let mut second = self.engine.local.store().now();
+        let mut until = None;
         loop {
             self.shared.exchange(self.number, &mut self.engine.counters);
             let worked_off = self.ready.is_empty() && self.later.is_empty();
@@ -135,6 +139,10 @@ impl Worker {
                 false => Some(Duration::ZERO),
                 true if !self.waiting.is_empty() => Some(ROOM_AGAIN),
                 true => self.wakes.map(|at| at.saturating_duration_since(Instant::now())),
+            };
+            let wait = match until {
+                Some(_) => Some(wait.map_or(LAST_LOOK, |wait| wait.min(LAST_LOOK))),
+                None => wait,
             };
             self.engine.local.offline();
             if !self.later.is_empty() {
@@ -152,8 +160,11 @@ impl Worker {
             }
             self.engine.local.online();
             self.shared.tell_time();
-            if self.shared.stopping() {
-                return Ok(());
+            if self.shared.closing() {
+                let until = *until.get_or_insert_with(|| Instant::now() + LAST);
+                if self.finish_all(until)? {
+                    return Ok(());
+                }
             }
             for event in &events {
                 match event.token() {
@@ -200,6 +211,26 @@ impl Worker {
                 self.close_idle(now);
             }
         }
+    }
+
+    /// The server ends: each connection is closed when what it has sent is served and its client's host has the replies.
+    /// True: all of them are, or it is time.
+    fn finish_all(&mut self, until: Instant) -> Result<bool> {
+        self.take_inbox()?;
+        for index in self.conns.iter().map(|(index, _)| index).collect::<Vec<_>>() {
+            let conn = &mut self.conns[index];
+            if !conn.hangs_up() {
+                conn.hang_up();
+                self.enqueue(index);
+            } else if conn.linger.is_some() {
+                self.enqueue(index);
+            }
+        }
+        for port in &mut self.udp {
+            port.ready |= !std::mem::replace(&mut port.last, true);
+        }
+        let served = self.conns.is_empty() && !self.udp.iter().any(|port| port.ready);
+        Ok(served || Instant::now() >= until)
     }
 
     /// Waits for events. Idle since `begin`, and when work lately came soon, it looks for them for a

@@ -31,6 +31,7 @@ impl Server {
             protected: true,
             debug: false,
             memory: 16 << 20,
+            file: None,
             resident: false,
             item_max: 1 << 20,
             least_item: 48,

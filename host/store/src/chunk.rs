@@ -62,6 +62,12 @@ impl Chunk {
         self.main.store(u32::from(log == Log::Main), Relaxed);
     }
 
+    /// In a process that has the items of another one: no reservation and no reader is left.
+    pub fn resume(&self) {
+        self.pins.store(0, Relaxed);
+        self.closed.store(self.opened.load(Relaxed), Relaxed);
+    }
+
     pub fn join(&self, head: usize, log: Log) {
         self.head.store(head as u32, Relaxed);
         self.main.store(u32::from(log == Log::Main), Relaxed);

@@ -1,5 +1,6 @@
 //! What a store is made of, and what can be wrong with it.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::hash::HashKey;
@@ -34,6 +35,8 @@ pub struct Config {
     pub resident: bool,
     /// Unix time, in milliseconds, of the 0 of the store's clock.
     pub epoch: u64,
+    /// A file that the store is in, so that it outlives its process (`-e`).
+    pub file: Option<PathBuf>,
     /// How long a thread waits for others to let go of emptied chunks before it is out of room.
     pub patience: Duration,
 }
@@ -53,6 +56,7 @@ impl Config {
             cas: true,
             resident: false,
             epoch: 0,
+            file: None,
             patience: Duration::from_millis(500),
         }
     }
@@ -66,6 +70,8 @@ pub enum Error {
     Chunk(usize),
     #[error("{0} bytes of memory are more than a place can name")]
     TooMuch(usize),
+    #[error("{path}: {why}", path = .0.display(), why = .1)]
+    File(PathBuf, String),
     #[error("memory map: {0}")]
     Map(#[from] std::io::Error),
 }

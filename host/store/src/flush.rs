@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use crate::config::DATABASES;
 use crate::item::Raw;
+use crate::restart::Words;
 use crate::sync::{spin_loop, AtomicBool, AtomicU32, AtomicU64};
 
 /// By the places of databases. Items stored before the `order` are dead. After a flush by memcached so
@@ -22,6 +23,27 @@ pub(crate) struct Flush {
 }
 
 impl Flush {
+    /// For a process to come.
+    pub fn words(&self) -> Vec<u64> {
+        let seconds =
+            self.live.iter().chain(&self.pending).map(|second| second.load(Relaxed).into());
+        let orders = self.order.iter().map(|order| order.load(Relaxed));
+        [self.any.load(Relaxed).into()].into_iter().chain(seconds).chain(orders).collect()
+    }
+
+    /// Of one before.
+    pub fn read(words: &mut Words<'_>) -> Option<Self> {
+        let flush = Self::default();
+        flush.any.store(words.next()? != 0, Relaxed);
+        for second in flush.live.iter().chain(&flush.pending) {
+            second.store(words.next()? as u32, Relaxed);
+        }
+        for order in &flush.order {
+            order.store(words.next()?, Relaxed);
+        }
+        Some(flush)
+    }
+
     #[inline]
     pub fn flushed(&self, item: Raw, now: impl FnOnce() -> u32) -> bool {
         self.any.load(Relaxed) && self.flushed_by(item, now())

@@ -17,6 +17,7 @@
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
+use crate::format::way;
 use crate::hash::Hash;
 use crate::scan::Walks;
 use crate::sync::{spin_loop, yield_now, AtomicU16, AtomicU64, AtomicU8, AtomicUsize};
@@ -30,27 +31,29 @@ pub(crate) const GROUP: usize = if cfg!(any(miri, feature = "shuttle")) { 2 } el
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Way(pub u64);
 
-const GHOST: u64 = 0x3f;
-const COUNT_ONE: u64 = 1 << 12;
-pub(crate) const COUNT_MAX: u64 = 3;
-const PLACE_BITS: u32 = 36;
+const GHOST: u64 = (1 << way::GHOST_BITS) - 1;
+const COUNT_ONE: u64 = 1 << way::USES;
+pub(crate) const COUNT_MAX: u64 = (1 << way::USES_BITS) - 1;
+const LINES_MAX: u64 = (1 << way::LINES_BITS) - 1;
+const PLACE_BITS: u32 = way::PLACE_BITS;
 
 impl Way {
     /// `offset`: of the item in the mapping; `size`: of the item.
     #[inline]
     pub fn new(tag: u64, offset: usize, size: usize, count: u64) -> Self {
-        let lines = (offset % 64 + size).div_ceil(64).min(63) as u64;
-        Way(tag << 50 | (offset as u64 / 8) << 14 | count << 12 | lines << 6)
+        let lines = ((offset % 64 + size).div_ceil(64) as u64).min(LINES_MAX);
+        let place = offset as u64 / 8;
+        Way(tag << way::TAG | place << way::PLACE | count << way::USES | lines << way::LINES)
     }
 
     #[inline]
     pub fn tag(self) -> u64 {
-        self.0 >> 50
+        self.0 >> way::TAG
     }
 
     #[inline]
     pub fn offset(self) -> usize {
-        (self.0 >> 14 & ((1 << PLACE_BITS) - 1)) as usize * 8
+        (self.0 >> way::PLACE & ((1 << PLACE_BITS) - 1)) as usize * 8
     }
 
     #[inline]
@@ -60,23 +63,23 @@ impl Way {
 
     #[inline]
     pub fn count(self) -> u64 {
-        self.0 >> 12 & 3
+        self.0 >> way::USES & COUNT_MAX
     }
 
     #[inline]
     pub fn lines(self) -> usize {
-        (self.0 >> 6 & 0x3f) as usize
+        (self.0 >> way::LINES & LINES_MAX) as usize
     }
 
     #[inline]
     pub fn with_count(self, count: u64) -> Self {
-        Way(self.0 & !(3 << 12) | count << 12)
+        Way(self.0 & !(COUNT_MAX << way::USES) | count << way::USES)
     }
 
     /// Same item, whatever count and ghost are.
     #[inline]
     pub fn same_item(self, other: Way) -> bool {
-        (self.0 ^ other.0) >> 14 == 0
+        (self.0 ^ other.0) >> way::PLACE == 0
     }
 }
 
@@ -118,7 +121,7 @@ impl Bucket {
     pub fn matches(&self, tag: u64) -> u32 {
         let mut mask = 0;
         for (i, way) in self.0.iter().enumerate() {
-            mask |= u32::from(way.load(Acquire) >> 50 == tag) << i;
+            mask |= u32::from(way.load(Acquire) >> way::TAG == tag) << i;
         }
         mask
     }
@@ -296,6 +299,30 @@ impl Index {
             let mask = if fit < self.len { fit - 1 } else { usize::MAX };
             self.ghost_mask.store(mask, Relaxed);
         }
+    }
+
+    /// Which buckets have ghosts, for a process to come.
+    pub fn ghost_mask(&self) -> u64 {
+        self.ghost_mask.load(Relaxed) as u64
+    }
+
+    /// After one before: nobody has a lock, or keys that others must not look at; and each way leads to where
+    /// `is_item` says an item can be.
+    pub fn resume(&self, ghost_mask: u64, is_item: impl Fn(usize) -> bool) -> bool {
+        for lock in 0..=self.lock_mask {
+            self.lock_at(lock).store(0, Relaxed);
+        }
+        for tag in 0..MOVE_COUNTERS as u64 {
+            self.moves(tag).fetch_and(!(MOVED - 1), Relaxed);
+        }
+        let sound = (0..self.len).all(|i| {
+            let mut ways = self.bucket(i).0.iter().map(|way| Way(way.load(Relaxed)));
+            ways.all(|way| way.is_empty() || is_item(way.offset()))
+        });
+        if sound {
+            self.ghost_mask.store(ghost_mask as usize, Relaxed);
+        }
+        sound
     }
 
     /// Buckets.

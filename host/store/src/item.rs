@@ -17,36 +17,39 @@
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
+use crate::format::{lengths, word};
 use crate::reserve::Fields;
 use crate::sync::{AtomicU32, AtomicU64};
 
-pub(crate) const HEADER: usize = 16;
+pub(crate) use crate::format::HEADER;
 /// CAS uniques that need no field of their own.
-pub(crate) const CAS_MASK: u64 = (1 << 48) - 1;
+pub(crate) const CAS_MASK: u64 = (1 << word::CAS_BITS) - 1;
 
 /// Bits of a value's length that need no field of their own.
-const SHORT_BITS: u32 = 20;
+const SHORT_BITS: u32 = lengths::VALUE_BITS;
 const SHORT_MAX: usize = (1 << SHORT_BITS) - 1;
 /// Bytes that a value may have.
 pub(crate) const VALUE_MAX: usize = u32::MAX as usize;
 
 pub(crate) mod attr {
     //! Attribute bits of word 0. The four that say which fields there are come last.
+    use crate::format::word;
+
     /// Read since it was stored.
-    pub const FETCHED: u64 = 1 << 48;
+    pub const FETCHED: u64 = 1 << word::FETCHED;
     /// Read twice; its time is current enough.
-    pub const ACTIVE: u64 = 1 << 49;
-    pub const STALE: u64 = 1 << 50;
-    pub const WIN: u64 = 1 << 51;
+    pub const ACTIVE: u64 = 1 << word::ACTIVE;
+    pub const STALE: u64 = 1 << word::STALE;
+    pub const WIN: u64 = 1 << word::WIN;
     /// Not in the index, and never again: replaced, removed, or never linked. Spares whoever
     /// empties the chunk a look-up.
-    pub const DEAD: u64 = 1 << 52;
+    pub const DEAD: u64 = 1 << word::DEAD;
     /// The key is shown in base64 (memcached's meta commands).
-    pub const BINARY: u64 = 1 << 53;
-    pub const FLAGS: u64 = 1 << 60;
-    pub const LONG: u64 = 1 << 61;
-    pub const EXPIRY: u64 = 1 << 62;
-    pub const WIDE: u64 = 1 << 63;
+    pub const BINARY: u64 = 1 << word::BINARY;
+    pub const FLAGS: u64 = 1 << word::FLAGS;
+    pub const LONG: u64 = 1 << word::LONG;
+    pub const EXPIRY: u64 = 1 << word::EXPIRY;
+    pub const WIDE: u64 = 1 << word::WIDE;
     /// Bits that a changed copy of an item takes over.
     pub const STATE: u64 = FETCHED | ACTIVE | STALE | WIN | BINARY;
 }

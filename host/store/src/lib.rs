@@ -27,7 +27,8 @@
 //! looking up), `entry` (changing what a key stands for); `walk` (emptying a chunk), `compact` and
 //! `evict` (which one), `room` and `runs` (free chunks, one or several in a row); `reserve`, `pin`;
 //! `stage` and `lent` (values on their way in); `together` (several keys as one step), `watch` (was a
-//! key changed), `scan` (all keys), `swap` (databases that change places).
+//! key changed), `scan` (all keys), `swap` (databases that change places); `restart` (a file that keeps all of it),
+//! `format` (which of its bytes mean what).
 
 mod chunk;
 mod compact;
@@ -35,6 +36,7 @@ mod config;
 mod entry;
 mod evict;
 mod flush;
+mod format;
 mod hash;
 mod index;
 mod item;
@@ -46,6 +48,7 @@ mod pool;
 mod populate;
 mod qsbr;
 mod reserve;
+mod restart;
 mod room;
 mod runs;
 mod scan;

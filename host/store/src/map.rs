@@ -22,7 +22,7 @@ unsafe impl Sync for Map {}
 impl Map {
     /// With `resident` every page is there when this returns.
     #[cfg(not(miri))]
-    pub fn new(len: usize, resident: bool) -> io::Result<Self> {
+    pub fn new(len: usize, resident: bool, file: Option<i32>) -> io::Result<Self> {
         let len = len.next_multiple_of(PAGE);
         let prot = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
@@ -33,13 +33,22 @@ impl Map {
         }
         let front = (raw as usize).next_multiple_of(HUGE) - raw as usize;
         // SAFETY: both trimmed ends are whole pages inside the mapping, and nobody uses them; what
-        // is left is zero, and only this function knows of it yet.
+        // is left is zero, or the file's, and only this function knows of it yet.
         let base = unsafe {
             if front > 0 {
                 libc::munmap(raw, front);
             }
             let base = raw.byte_add(front);
             libc::munmap(base.byte_add(len), HUGE - front);
+            if let Some(file) = file {
+                // In its place; what the file has is what there is.
+                let flags = libc::MAP_SHARED | libc::MAP_FIXED;
+                if libc::mmap(base, len, prot, flags, file, 0) == libc::MAP_FAILED {
+                    let e = io::Error::last_os_error();
+                    libc::munmap(base, len);
+                    return Err(e);
+                }
+            }
             // Only advice: without huge pages everything works, with more TLB misses.
             libc::madvise(base, len, libc::MADV_HUGEPAGE);
             base
@@ -49,7 +58,10 @@ impl Map {
         if resident && !map.populate(0..len) {
             for page in (0..len).step_by(PAGE) {
                 // SAFETY: inside the mapping, of which nobody else knows yet.
-                unsafe { base.add(page).write_volatile(0) };
+                unsafe {
+                    let page = base.add(page);
+                    page.write_volatile(page.read_volatile());
+                }
             }
         }
         Ok(map)
@@ -76,11 +88,22 @@ impl Map {
 
     /// The interpreter knows no `madvise`.
     #[cfg(miri)]
-    pub fn new(len: usize, _resident: bool) -> io::Result<Self> {
+    pub fn new(len: usize, _resident: bool, _file: Option<i32>) -> io::Result<Self> {
         let layout = std::alloc::Layout::from_size_align(len, HUGE).unwrap();
         // SAFETY: the layout is not empty.
         let base = NonNull::new(unsafe { std::alloc::alloc_zeroed(layout) });
         Ok(Self { base: base.ok_or(io::ErrorKind::OutOfMemory)?, len })
+    }
+
+    /// Of a file: all of it is on its disk, if it has one, when this returns.
+    pub fn sync(&self) -> io::Result<()> {
+        // SAFETY: the mapping.
+        let done = unsafe { libc::msync(self.base.as_ptr().cast(), self.len, libc::MS_SYNC) };
+        if done == 0 {
+            Ok(())
+        } else {
+            Err(io::Error::last_os_error())
+        }
     }
 
     pub fn base(&self) -> NonNull<u8> {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::chunk::{Chunks, Log};
 use crate::lent::Stages;
 use crate::qsbr::{Epoch, Seen};
+use crate::restart::Words;
 use crate::stats::Counters;
 use crate::sync::{Mutex, MutexGuard};
 
@@ -113,6 +114,54 @@ impl Pool {
             evicted: false,
             cost: Vec::with_capacity(len),
         }
+    }
+
+    /// For a process to come, when no thread uses the store: the closed runs of both logs, and what eviction counts.
+    pub fn words(&mut self) -> Vec<u64> {
+        if let Some(victim) = self.victim.take() {
+            // What was copied already is found there, and is dead here.
+            self.queue(victim.log).push_front(victim.head as u32);
+        }
+        let mut words =
+            vec![self.closed, self.copied as u64, self.dropped as u64, self.evicted.into()];
+        for log in [&self.small, &self.main] {
+            words.push(log.len() as u64);
+            words.extend(log.iter().map(|head| u64::from(*head)));
+        }
+        words
+    }
+
+    /// Of one before; all other chunks are free. None, and nothing is changed, if the words are not those of these chunks.
+    pub fn resume(&mut self, chunks: &Chunks, words: &mut Words<'_>) -> Option<()> {
+        let [closed, copied, dropped, evicted] =
+            [words.next()?, words.next()?, words.next()?, words.next()?];
+        let mut used = vec![false; chunks.len()];
+        let mut logs = [(Log::Small, Vec::new()), (Log::Main, Vec::new())];
+        for (log, heads) in &mut logs {
+            for _ in 0..words.next()? {
+                let head =
+                    usize::try_from(words.next()?).ok().filter(|head| *head < chunks.len())?;
+                let run = chunks.get(head).run();
+                let all = used.get_mut(head..head.checked_add(run)?)?;
+                let sound = run > 0 && chunks.get(head).log() == *log && !all.contains(&true);
+                if !sound || (head..head + run).any(|i| chunks.get(i).head() != head) {
+                    return None;
+                }
+                all.fill(true);
+                heads.push((head as u32, run));
+            }
+        }
+        (self.closed, self.copied, self.dropped) = (closed, copied as usize, dropped as usize);
+        self.evicted = evicted != 0;
+        for (log, heads) in logs {
+            *self.held_by(log) = heads.iter().map(|(_, run)| run).sum();
+            self.queue(log).extend(heads.iter().map(|(head, _)| *head));
+        }
+        for i in 0..chunks.len() {
+            chunks.get(i).resume();
+        }
+        self.free.retain(|i| !used[*i as usize]);
+        Some(())
     }
 
     /// Eviction has something to do.

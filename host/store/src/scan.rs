@@ -56,6 +56,15 @@ impl Walks {
         self.era.load(Acquire) >> 1
     }
 
+    /// For a process to come: the next era, since nobody knows there who walks.
+    pub fn next_era(&self) -> u64 {
+        (self.era.load(Relaxed) >> 1) + 1
+    }
+
+    pub fn begin_era(&self, era: u64) {
+        self.era.store(era << 1, Relaxed);
+    }
+
     /// An entry was moved the wrong way.
     pub fn moved_back(&self) {
         fence(SeqCst);

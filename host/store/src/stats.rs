@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crate::config::DATABASES;
+use crate::restart::Words;
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident,)*) => {
@@ -20,6 +21,28 @@ macro_rules! counters {
         impl Counters {
             pub fn add_to(&self, stats: &mut Stats) {
                 $(stats.$name = stats.$name.wrapping_add(self.$name.0.load(Relaxed));)*
+            }
+
+            /// What is there, of all databases; not what happened.
+            pub fn level_words(&self) -> Vec<u64> {
+                let mut words = vec![self.items.get(), self.bytes.get()];
+                for keys in self.keys.iter().chain(&self.expiring) {
+                    words.extend([keys.since.load(Relaxed), keys.count.load(Relaxed)]);
+                }
+                words
+            }
+
+            /// Takes it over. As in memcached, all items count as stored.
+            pub fn add_levels(&self, words: &mut Words<'_>) -> Option<()> {
+                let items = words.next()?;
+                self.items.add(items);
+                self.total_items.add(items);
+                self.bytes.add(words.next()?);
+                for keys in self.keys.iter().chain(&self.expiring) {
+                    keys.since.store(words.next()?, Relaxed);
+                    keys.count.store(words.next()?, Relaxed);
+                }
+                Some(())
             }
 
             /// Takes over the counters of a thread that is gone.

@@ -18,6 +18,7 @@ use crate::pool::{lock, Pool, Threads};
 use crate::populate::Populator;
 use crate::qsbr::Epoch;
 use crate::reserve::Fields;
+use crate::restart::{File, Reason, Words};
 use crate::stats::{Counters, Keys, Stats};
 use crate::swap::Places;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Mutex, MutexGuard};
@@ -35,6 +36,9 @@ pub(crate) struct Apart<T>(pub T);
 /// The store, shared by all threads. Each thread works through its own [`Local`].
 pub struct Store {
     pub(crate) map: Map,
+    pub(crate) file: Option<File>,
+    pub(crate) reason: Option<Reason>,
+    pub(crate) resumed: Option<u64>,
     mapped: usize,
     pub(crate) populator: Populator,
     pub(crate) index: Index,
@@ -90,14 +94,21 @@ unsafe impl Sync for Store {}
 impl Store {
     pub fn new(config: Config) -> Result<Arc<Self>, Error> {
         let plan = Plan::new(&config)?;
-        let map = Map::new(plan.mapped, config.resident)?;
+        let (file, state) = match &config.file {
+            Some(path) => {
+                let (file, state) = File::open(path, &plan)?;
+                (Some(file), state)
+            }
+            None => (None, Err(None)),
+        };
+        let map = Map::new(plan.mapped, config.resident, file.as_ref().map(File::descriptor))?;
         let part = |offset: usize| {
             debug_assert!(offset <= plan.mapped);
             // SAFETY: parts begin inside the mapping.
             unsafe { map.base().add(offset) }
         };
         // SAFETY: the plan's parts do not overlap, are aligned to lines, and lie in the zeroed
-        // mapping, which stays as long as the store.
+        // mapping, which stays as long as the store; or they are what these same parts were.
         let (index, chunks) = unsafe {
             let (buckets, moves) = (part(plan.buckets_at), part(plan.moves_at));
             let (locks, groups) = (part(plan.locks_at), part(plan.groups_at));
@@ -108,10 +119,13 @@ impl Store {
         let ways = index.ways();
         let stages = Stages::new(chunks.len(), chunks.size(), config.item_max);
         let threads = Arc::new(Mutex::new(Threads::default()));
-        let store = Arc::new(Self {
+        let mut store = Self {
             pinned: part(0).cast(),
             mapped: plan.mapped,
             map,
+            file,
+            reason: None,
+            resumed: None,
             populator: Populator::default(),
             crowded: (ways as f64 * FILL) as i64,
             links_a_look: (ways / 128).clamp(1, 512) as u32,
@@ -136,9 +150,74 @@ impl Store {
             epoch: Epoch::new(),
             watches: Watches::default(),
             cas: Apart(AtomicU64::new(1)),
-        });
+        };
+        store.reason = state.and_then(|state| store.resume(&state)).err().flatten();
+        if let (Some(file), None, Some(_)) = (&store.file, store.resumed, &config.file) {
+            // What was not taken over is in nobody's way.
+            file.clear()?;
+        }
         store.publish(&store.pool());
-        Ok(store)
+        Ok(Arc::new(store))
+    }
+
+    /// What another process is to know beside the mapping.
+    pub(crate) fn state(&self, pool: &mut Pool) -> Vec<u64> {
+        let mut words: Vec<u64> = self.seed.nh.iter().map(|word| u64::from(*word)).collect();
+        words.extend(self.seed.mix);
+        words.extend([self.epoch_ms, self.now_ms(), self.cas.0.load(Relaxed)]);
+        words.extend([self.chunks.opened() as u64, self.index.ghost_mask()]);
+        words.push(self.index.walks.next_era());
+        words.extend(self.flush.words());
+        words.extend(self.places.words());
+        words.extend(lock(&self.threads).past.level_words());
+        words.extend(pool.words());
+        words
+    }
+
+    /// Goes on where another process ended, whose state this is.
+    fn resume(&mut self, state: &[u64]) -> Result<(), Option<Reason>> {
+        let mut words = Words::new(state);
+        self.resume_by(&mut words).ok_or_else(|| Some("it is damaged".into()))
+    }
+
+    fn resume_by(&mut self, words: &mut Words<'_>) -> Option<()> {
+        let mut seed = self.seed.clone();
+        for word in &mut seed.nh {
+            *word = words.next()? as u32;
+        }
+        for word in &mut seed.mix {
+            *word = words.next()?;
+        }
+        let (epoch_ms, now_ms, cas) = (words.next()?, words.next()?, words.next()?);
+        let opened = words.next().filter(|opened| *opened <= self.chunks.len() as u64)? as usize;
+        let (ghost_mask, era) = (words.next()?, words.next()?);
+        let (flush, places) = (Flush::read(words)?, Places::read(words)?);
+        let past = Counters::default();
+        past.add_levels(words)?;
+        let is_item = |offset: usize| {
+            let chunks = &self.chunks;
+            chunks.range().contains(&offset) && {
+                let head = chunks.managing(offset);
+                head < chunks.len()
+                    && offset - chunks.offset(head).min(offset) < chunks.get(head).used()
+            }
+        };
+        if !self.index.resume(ghost_mask, is_item) {
+            return None;
+        }
+        let ms = now_ms.checked_sub(epoch_ms)?;
+        self.pool().resume(&self.chunks, words)?;
+        self.pinned().store(0, Relaxed);
+        self.chunks.open_up_to(opened);
+        self.index.walks.begin_era(era);
+        lock(&self.threads).past = past;
+        (self.seed, self.flush, self.places) = (seed, flush, places);
+        self.cas.0.store(cas, Relaxed);
+        self.epoch_ms = epoch_ms;
+        self.now_ms.store(now_ms, Relaxed);
+        self.now.store((ms / 1000) as u32, Relaxed);
+        self.resumed = Some(ms);
+        Some(())
     }
 
     /// A handle for one thread. It starts online.
@@ -227,6 +306,11 @@ impl Store {
         let sum = lock(&self.threads).sum(|counters| of(counters)[usize::from(place)].get(flush));
         // What is under way may be counted where it ends and not where it began.
         (sum as i64).max(0) as u64
+    }
+
+    /// Unix time, in milliseconds, of the clock's 0.
+    pub fn epoch_ms(&self) -> u64 {
+        self.epoch_ms
     }
 
     /// Bytes that items, their index and what manages them have.
@@ -349,7 +433,7 @@ impl Drop for Store {
 
 /// Where everything lies in the mapping: the number of pinned chunks, move counters, locks, chunk
 /// table, groups, index, log.
-struct Plan {
+pub(crate) struct Plan {
     moves_at: usize,
     locks_at: usize,
     locks: usize,
@@ -361,9 +445,29 @@ struct Plan {
     shift: u32,
     chunks: usize,
     mapped: usize,
+    /// What items mean depends on these, too.
+    cas: bool,
+    evict: bool,
 }
 
 impl Plan {
+    pub const WORDS: usize = 7;
+
+    /// What two stores must have in common for one to go on with the other's memory. The number of chunks comes first.
+    pub fn words(&self) -> [u64; Self::WORDS] {
+        let sizes = [self.chunks, self.shift as usize, self.buckets, self.locks, self.mapped];
+        let [chunks, shift, buckets, locks, mapped] = sizes.map(|size| size as u64);
+        [chunks, shift, buckets, locks, mapped, self.cas.into(), self.evict.into()]
+    }
+
+    pub fn chunks(&self) -> usize {
+        self.chunks
+    }
+
+    pub fn mapped(&self) -> usize {
+        self.mapped
+    }
+
     fn new(config: &Config) -> Result<Self, Error> {
         let memory = config.memory;
         let too_small = Error::Memory(memory, config.item_max);
@@ -415,6 +519,8 @@ impl Plan {
             shift,
             chunks,
             mapped,
+            cas: config.cas,
+            evict: config.evict,
         })
     }
 }

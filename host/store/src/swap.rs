@@ -13,6 +13,7 @@ use crate::config::DATABASES;
 use crate::hash::Hash;
 use crate::local::Local;
 use crate::pool::lock;
+use crate::restart::Words;
 use crate::store::Store;
 use crate::sync::{fence, yield_now, AtomicBool, AtomicU8};
 
@@ -33,6 +34,22 @@ impl Default for Places {
 }
 
 impl Places {
+    /// For a process to come.
+    pub fn words(&self) -> [u64; DATABASES] {
+        std::array::from_fn(|db| self.of[db].load(Relaxed).into())
+    }
+
+    /// Of one before.
+    pub fn read(words: &mut Words<'_>) -> Option<Self> {
+        let (places, mut seen) = (Self::default(), 0u16);
+        for of in &places.of {
+            let place = words.next().filter(|place| *place < DATABASES as u64)?;
+            seen |= 1 << place;
+            of.store(place as u8, Relaxed);
+        }
+        (seen == u16::MAX).then_some(places)
+    }
+
     /// A thread that comes online: either it sees this, or whoever stops the others sees it.
     pub fn are_stopped(&self) -> bool {
         self.stopped.load(SeqCst)

@@ -19,6 +19,7 @@ use wirekv_net::Impair;
 use wirekv_upstream::{Address as Upstream, Protocol};
 
 use crate::extended::Extended;
+use crate::memory::Memory;
 use crate::size::parse_size;
 use crate::top::TopArgs;
 
@@ -142,6 +143,10 @@ pub enum Command {
     /// Simulate a RISC-V machine whose software is a memcached over UDP.
     #[cfg(feature = "machine")]
     Machine(Box<MachineArgs>),
+    /// Write man pages and completions of shells to a folder.
+    #[cfg(feature = "pages")]
+    #[command(hide = true)]
+    Pages { folder: PathBuf },
     /// Put load on a server and measure it. Parameters are named as memtier_benchmark's.
     Load(Box<LoadArgs>),
     /// Show a server's figures in this terminal.
@@ -236,11 +241,12 @@ pub struct ServeArgs {
     /// away.
     #[arg(long)]
     pub udp_public: bool,
-    /// Memory for items and their index, in megabytes. Of the software body, half of it is also for
-    /// replies that clients do not take: Redis' clients go on meanwhile, each up to 256 MiB of replies,
-    /// and when there is no room for more are closed.
-    #[arg(short = 'm', long, value_name = "MEGABYTES", default_value_t = 64)]
-    pub memory_limit: u64,
+    /// Memory for items and their index: megabytes, a size such as 512m or 1g, or a share such as 80%
+    /// of the machine's memory or its cgroup's limit. What does not fit there is refused. Of the
+    /// software body, half of it is also for replies that clients do not take: Redis' clients go on
+    /// meanwhile, each up to 256 MiB of replies, and when there is no room for more are closed.
+    #[arg(short = 'm', long, value_name = "MEGABYTES", default_value = "64")]
+    pub memory_limit: Memory,
     /// Largest number of connections at once. Default: 1024, or as many as the card is built for.
     #[arg(short = 'c', long, value_name = "NUMBER")]
     pub conn_limit: Option<u32>,
@@ -660,6 +666,10 @@ pub struct SoftArgs {
     /// Obey the command `shutdown`.
     #[arg(short = 'A', long)]
     pub enable_shutdown: bool,
+    /// Keep items in this file, from which the next start with the same flags has them again: one on
+    /// tmpfs, such as below /dev/shm, for speed. A server that is killed leaves nothing in it.
+    #[arg(short = 'e', long, value_name = "FILE")]
+    pub memory_file: Option<PathBuf>,
     /// Keep all memory resident.
     #[arg(short = 'k', long)]
     pub lock_memory: bool,
@@ -727,7 +737,10 @@ mod tests {
         let args = serve(
             "--body soft -p 1 -m 64 -t 2 -M -B ascii -M -m 128 --port=2 -B binary --threads 3",
         );
-        assert_eq!((args.port, args.memory_limit, args.soft.threads), (2, 128, 3));
+        assert_eq!(
+            (args.port, args.memory_limit.bytes().unwrap(), args.soft.threads),
+            (2, 128 << 20, 3)
+        );
         assert!(args.soft.disable_evictions && args.soft.protocol == Binding::Binary);
     }
 

@@ -201,7 +201,13 @@ fn check(args: &ServeArgs) -> Result<Layout> {
     if conns == 0 || conns > MAX_CONNS {
         bail!("-c {conns}: a card has 1 to {MAX_CONNS} connections");
     }
-    let bytes = args.memory_limit.saturating_mul(1 << 20);
+    if args.body == Body::Card && args.memory_limit.is_share() {
+        bail!(
+            "-m {}: a card on PCIe has memory of its own; say -m in megabytes",
+            args.memory_limit
+        );
+    }
+    let bytes = args.memory_limit.bytes()?;
     let layout = Layout::new(bytes, MAX_CONNS)
         .ok_or_else(|| anyhow!("-m {}: a card has 1 to 4500 megabytes", args.memory_limit))?;
     if u64::from(layout.log_lines) * 64 < 2 * args.max_item_size {
@@ -210,6 +216,11 @@ fn check(args: &ServeArgs) -> Result<Layout> {
             args.memory_limit,
             args.max_item_size
         );
+    }
+    if args.body == Body::Sim {
+        // The program with the simulated gates; two rings a connection.
+        let beside = (48 << 20) + u64::from(conns) * Layout::BYTES_A_CONN;
+        args.memory_limit.check(bytes, beside)?;
     }
     #[cfg(feature = "sim")]
     if args.sim.mem_latency == 0 || args.sim.mem_latency > 100_000 {
@@ -394,7 +405,7 @@ fn open_card(args: &ServeArgs, found: Found, layout: &Layout) -> Result<Box<dyn 
 
 fn options(args: &ServeArgs, address: &SocketAddr, layout: &Layout, conns: u32) -> Options {
     Options {
-        memory: args.memory_limit << 20,
+        memory: args.memory_limit.bytes().unwrap_or(0),
         item_max: args.max_item_size,
         index_bits: layout.index_bits,
         log_bytes: 64 * u64::from(layout.log_lines),

@@ -7,6 +7,9 @@ mod card;
 mod extended;
 #[cfg(feature = "machine")]
 mod machine;
+mod memory;
+#[cfg(feature = "pages")]
+mod pages;
 mod process;
 mod signals;
 mod size;
@@ -31,6 +34,8 @@ fn main() -> ExitCode {
         Command::Serve(args) => serve(&args),
         #[cfg(feature = "machine")]
         Command::Machine(args) => machine::serve(&args),
+        #[cfg(feature = "pages")]
+        Command::Pages { folder } => pages::write(&folder),
         Command::Load(args) => {
             signals::raise_file_limit(0);
             wirekv_load::load(&args)

@@ -1,11 +1,12 @@
-//! Sizes as memcached's options write them: a number of bytes with k, m or g.
+//! Sizes as memcached's options write them: a number of bytes with k, m, g or t.
 
-/// `1024`, `1k`, `1m`, `1g`, either case.
+/// `1024`, `1k`, `1m`, `1g`, `1t`, either case.
 pub fn parse_size(text: &str) -> Result<u64, String> {
     let (digits, factor) = match text.as_bytes().last().map(u8::to_ascii_lowercase) {
         Some(b'k') => (&text[..text.len() - 1], 1 << 10),
         Some(b'm') => (&text[..text.len() - 1], 1 << 20),
         Some(b'g') => (&text[..text.len() - 1], 1 << 30),
+        Some(b't') => (&text[..text.len() - 1], 1 << 40),
         _ => (text, 1),
     };
     let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());

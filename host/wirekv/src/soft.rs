@@ -29,6 +29,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
          maxconns value. (There are {files}.)",
         args.conn_limit()
     );
+    args.memory_limit.check(options.memory as u64, beside(args))?;
     process.settle(args.verbose > 0)?;
     if args.soft.lock_memory {
         mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE)
@@ -87,6 +88,15 @@ const SUMMARY: &[&str] = &[
     "bytes_written",
 ];
 
+/// Bytes that may be resident beside `-m`: the program, what each thread has to read and write with, and
+/// what each connection keeps. docs/OPERATING.md states it, tb/soft/test_fits.py measures it.
+fn beside(args: &ServeArgs) -> u64 {
+    const PROGRAM: u64 = 12 << 20;
+    const THREAD: u64 = 1 << 20;
+    const CONNECTION: u64 = 32 << 10;
+    PROGRAM + u64::from(args.soft.threads) * THREAD + u64::from(args.conn_limit()) * CONNECTION
+}
+
 fn options(args: &ServeArgs) -> Result<Options> {
     let soft = &args.soft;
     ensure!(THREADS.contains(&soft.threads), "-t {}: 1 to 256 threads", soft.threads);
@@ -98,7 +108,7 @@ fn options(args: &ServeArgs) -> Result<Options> {
         "-I {}: items can be limited to 1k up to 1024m",
         args.max_item_size
     );
-    let memory = args.memory_limit.saturating_mul(1 << 20);
+    let memory = args.memory_limit.bytes()?;
     ensure!(
         args.max_item_size <= memory / 2,
         "-I {}: cannot be larger than half of -m {}",
@@ -131,6 +141,7 @@ fn options(args: &ServeArgs) -> Result<Options> {
         password: args.password().to_vec(),
         protected: args.is_protected(),
         memory: memory as usize,
+        file: soft.memory_file.clone(),
         resident: soft.enable_largepages,
         item_max: args.max_item_size as usize,
         least_item: soft.least_item as usize,
