@@ -167,7 +167,7 @@ impl World {
                 };
                 self.wires.0.borrow_mut().say(0, pong);
             }
-            6 => self.wires.0.borrow_mut().close(whom / 2, whom % 2 == 0),
+            6 => self.wires.0.borrow_mut().close(whom / 2, whom.is_multiple_of(2)),
             _ => self.now += Duration::from_millis(10 * text.len() as u64),
         }
         self.turn();
