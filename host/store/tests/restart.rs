@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rand::rngs::SmallRng;
@@ -15,9 +15,9 @@ fn path(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("wirekv-store-{}-{name}", std::process::id()))
 }
 
-fn config(path: &PathBuf) -> Config {
+fn config(path: &Path) -> Config {
     let config = Config { item_max: 100_000, chunk: Some(16 << 10), ..Config::new(4 << 20) };
-    Config { file: Some(path.clone()), epoch: 1_000_000, ..config }
+    Config { file: Some(path.into()), epoch: 1_000_000, ..config }
 }
 
 /// All items that are there are as the model has them; says how many they are.
