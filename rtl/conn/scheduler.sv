@@ -337,11 +337,11 @@ module scheduler
   // like ones that take long, and few would be let in.
   cost_t act_cost;
   logic [7:0] guess;
-  logic [13:0] passes;
+  logic [7:0] lines;
   always_comb begin
-    passes = (act_avail_q >= JobBytes) ? 14'(JobBytes) : act_avail_q[13:0];
-    if (act_op_q == OpPiece) passes = 14'(act_piece_q.len);
-    guess    = RawClocks + 8'(passes[13:6]);
+    lines    = (act_avail_q >= JobBytes) ? 8'(JobBytes / 64) : act_avail_q[13:6];
+    if (act_op_q == OpPiece) lines = 8'(act_piece_q.len >> 6);
+    guess    = RawClocks + lines;
     act_cost = act_raw_q ? cost_t'(guess) : act_rec_q.cost;
   end
 
