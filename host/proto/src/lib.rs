@@ -23,6 +23,7 @@ mod out;
 mod request;
 mod server;
 mod session;
+pub mod users;
 
 // begin version: Made by spec/gen.py from spec/commands.toml: `make spec`.
 /// The memcached whose protocols these are.
@@ -37,3 +38,4 @@ pub use out::{Mark, Out, Writer};
 pub use request::{Asked, Next, Parse, Parsed, Request, Span};
 pub use server::{Engine, Protocol, Server, Settings, Told};
 pub use session::Session;
+pub use users::Users;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wirekv_store::Local;
 
-use crate::Counters;
+use crate::{Counters, Users};
 
 /// Which protocol a connection may speak (`-B`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,6 +36,9 @@ pub struct Settings {
     pub crawler: bool,
     /// `flush_all` is allowed (no `-F`).
     pub flush: bool,
+    /// Clients of memcached's protocols must be one of these (`-Y`); and may say so in the binary one (`-S`).
+    pub users: Option<Arc<Users>>,
+    pub sasl: bool,
     /// Values from this length on are taken in pieces instead of waiting for the whole block in
     /// the input buffer, which must hold this and a command line.
     pub stream_from: usize,
@@ -67,6 +70,8 @@ impl Default for Settings {
             shutdown: false,
             crawler: true,
             flush: true,
+            users: None,
+            sasl: false,
             stream_from: 16 << 10,
             place_ms: 500,
             multiget_max: 16 << 10,
@@ -127,6 +132,11 @@ pub trait Server {
 
     /// `stats reset`: the counters of all threads begin anew. The caller's are reset already.
     fn reset(&mut self) {}
+
+    /// `refresh_certs`: whether certificates were read again. `None`: there are none.
+    fn refresh_certs(&mut self) -> Option<bool> {
+        None
+    }
 
     /// `verbosity <level>`.
     fn verbosity(&mut self, _level: u32) {}

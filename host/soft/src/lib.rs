@@ -11,23 +11,28 @@ mod conn;
 mod datagrams;
 mod dialect;
 mod io;
+mod keys;
 mod listen;
 mod metrics;
 mod options;
 mod shared;
 mod stats;
 mod time;
+#[cfg_attr(not(feature = "tls"), path = "no_tls.rs")]
+mod tls;
 mod worker;
 
 use std::net::SocketAddr;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{mpsc, Arc};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{anyhow, Result};
+use keys::Keys;
 use listen::{Acceptor, Sockets, Spoken};
 use mio::Waker;
-pub use options::Options;
+pub use options::{Options, Secure, Verify};
 use shared::{Shared, FIRST_SECOND};
 pub use time::Clock;
 use time::Time;
@@ -78,11 +83,16 @@ impl Soft {
         clock: Clock,
         on_shutdown: Box<dyn Fn() + Send + Sync>,
     ) -> Result<Soft> {
-        let mut sockets = Sockets::open(&options)?;
-        let addresses = sockets.addresses(Spoken::Memcached);
-        let redis = sockets.addresses(Spoken::Redis);
+        let keys = Keys::read(&options)?;
+        let mut sockets = Sockets::open(&options, &keys)?;
         // With the ports that the kernel chose, for `stats settings`.
-        options.tcp.clone_from(&addresses);
+        options.tcp = sockets.addresses(Spoken::Memcached, false);
+        if let Some(secure) = &mut options.tls {
+            secure.addresses = sockets.addresses(Spoken::Memcached, true);
+        }
+        let addresses = options.memcached().copied().collect();
+        let mut redis = sockets.addresses(Spoken::Redis, false);
+        redis.extend(sockets.addresses(Spoken::Redis, true));
         let began = clock();
         let unix = unix_time();
         let store = Store::new(Config {
@@ -116,6 +126,7 @@ impl Soft {
             MEMCACHED_VERSION.into(),
             store.clone(),
             common.clone(),
+            keys,
             (clock, epoch),
             on_shutdown,
         ));
@@ -181,6 +192,11 @@ impl Soft {
         self.shared.general(None, &mut |name, value| line(name, &value.to_string()));
     }
 
+    /// Reads certificates again. Connections that are there go on.
+    pub fn renew(&self) -> Result<()> {
+        self.shared.renew()
+    }
+
     /// Asks the clock now; otherwise it is the next second's matter that a clock was set.
     pub fn tick(&self) {
         self.time.tick();
@@ -191,6 +207,7 @@ impl Soft {
     pub fn confine(&self, removes_files: bool) -> Result<()> {
         let options = &self.shared.options;
         let unix = options.unix.is_some() || options.unix_redis.is_some();
+        self.shared.confined.store(true, Relaxed);
         confine::confine(removes_files || unix)
     }
 

@@ -10,6 +10,32 @@ use wirekv_proto::Protocol;
 /// default the index suits items of 88.
 pub const MEAN_OVER_LEAST: usize = 40;
 
+/// Which certificates clients must show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verify {
+    No,
+    IfGiven,
+    Yes,
+}
+
+/// Where TLS is spoken, and with what.
+#[derive(Clone, Debug)]
+pub struct Secure {
+    pub addresses: Vec<SocketAddr>,
+    /// Files in PEM. Without `key` that is in `chain`, too.
+    pub chain: PathBuf,
+    pub key: Option<PathBuf>,
+    /// Who signs the certificates of clients.
+    pub authorities: Option<PathBuf>,
+    pub verify: Verify,
+    /// Not even TLS 1.2.
+    pub only_13: bool,
+    /// Clients may go on with earlier sessions.
+    pub sessions: bool,
+    /// Bytes of replies that are encrypted at a time; as many wait for a client that takes none.
+    pub piece: usize,
+}
+
 /// The options of a server; memcached's flags in parentheses.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -17,6 +43,9 @@ pub struct Options {
     pub udp: Vec<SocketAddr>,
     /// Where Redis' protocol is spoken.
     pub redis: Vec<SocketAddr>,
+    /// Other addresses for each of the protocols, where it is spoken over TLS.
+    pub tls: Option<Secure>,
+    pub redis_tls: Option<Secure>,
     /// A UNIX domain socket and its access mode; without TCP and UDP then.
     pub unix: Option<(PathBuf, u32)>,
     /// Another one, for Redis' protocol.
@@ -63,6 +92,11 @@ pub struct Options {
 }
 
 impl Options {
+    /// Where memcached's protocols are spoken over TCP, first without TLS.
+    pub fn memcached(&self) -> impl Iterator<Item = &SocketAddr> {
+        self.tcp.iter().chain(self.tls.iter().flat_map(|secure| &secure.addresses))
+    }
+
     /// Files that such a server has open at most.
     pub fn files(&self) -> u64 {
         // Event loop, waker, io_uring, and a connection that is being closed or refused.
@@ -70,7 +104,12 @@ impl Options {
         // Standard streams, metrics, and what the process was given by who started it.
         const MORE: usize = 32;
         let unix = usize::from(self.unix.is_some()) + usize::from(self.unix_redis.is_some());
-        let listeners = self.tcp.len() + self.redis.len() + self.udp.len() + unix;
+        let tls: usize = [&self.tls, &self.redis_tls]
+            .into_iter()
+            .flatten()
+            .map(|secure| secure.addresses.len())
+            .sum();
+        let listeners = self.tcp.len() + self.redis.len() + self.udp.len() + tls + unix;
         (self.max_conns + listeners + (self.threads + 1) * THREAD + MORE) as u64
     }
 }

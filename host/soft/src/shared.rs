@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
+use anyhow::{ensure, Result};
 use slab::Slab;
 use wirekv_proto::Counters;
 use wirekv_resp::Common;
@@ -12,6 +13,7 @@ use wirekv_store::Store;
 
 use crate::conn::{Conn, Peer};
 use crate::datagrams::Withheld;
+use crate::keys::Keys;
 use crate::options::Options;
 use crate::time::Clock;
 use crate::worker::Inbox;
@@ -32,6 +34,7 @@ pub struct Shared {
     pub version: String,
     pub store: Arc<Store>,
     pub redis: Arc<Common>,
+    pub keys: Keys,
     /// How the workers are reached, as soon as there are any.
     pub inboxes: OnceLock<Vec<Arc<Inbox>>>,
     /// How often connections were killed that their threads should close.
@@ -42,6 +45,8 @@ pub struct Shared {
     threads: Vec<Thread>,
     resets: AtomicU64,
     stop: AtomicBool,
+    /// No file can be opened any more.
+    pub confined: AtomicBool,
     /// Wakes whoever waits for the end.
     pub on_shutdown: Box<dyn Fn() + Send + Sync>,
     pub verbosity: AtomicU32,
@@ -67,6 +72,7 @@ pub struct Counted {
     pub rejected: u64,
     pub kicked: u64,
     pub overflown: u64,
+    pub tls: crate::keys::Counted,
     pub withheld: Withheld,
     pub starvations: u64,
     pub starved_us: u64,
@@ -80,6 +86,7 @@ impl Shared {
         version: String,
         store: Arc<Store>,
         redis: Arc<Common>,
+        keys: Keys,
         (clock, epoch): (Clock, i64),
         on_shutdown: Box<dyn Fn() + Send + Sync>,
     ) -> Shared {
@@ -90,12 +97,14 @@ impl Shared {
             version,
             store,
             redis,
+            keys,
             inboxes: OnceLock::new(),
             kills: AtomicU64::new(0),
             clock,
             epoch,
             resets: AtomicU64::new(0),
             stop: AtomicBool::new(false),
+            confined: AtomicBool::new(false),
             on_shutdown,
             open: AtomicUsize::new(0),
             opened: AtomicU64::new(0),
@@ -122,6 +131,12 @@ impl Shared {
 
     pub fn stop(&self) {
         self.stop.store(true, Relaxed);
+    }
+
+    /// Reads certificates again, for connections from now on.
+    pub fn renew(&self) -> Result<()> {
+        ensure!(!self.confined.load(Relaxed), "with -o drop_privileges no file is read again");
+        self.keys.renew()
     }
 
     /// Has the workers look for connections that were killed.
@@ -251,6 +266,7 @@ impl Shared {
             rejected: self.rejected.load(Relaxed),
             kicked: self.kicked.load(Relaxed),
             overflown: self.overflown.load(Relaxed),
+            tls: self.keys.counted(),
             withheld: *self.withheld.lock().unwrap(),
             starvations: self.starvations.load(Relaxed),
             starved_us: self.starved_us.load(Relaxed),
@@ -267,6 +283,10 @@ impl Shared {
         now.rejected -= base.rejected;
         now.kicked -= base.kicked;
         now.overflown -= base.overflown;
+        now.tls.handshake_errors -= base.tls.handshake_errors;
+        now.tls.handshake_timeouts -= base.tls.handshake_timeouts;
+        now.tls.protocol_errors -= base.tls.protocol_errors;
+        now.tls.sessions -= base.tls.sessions;
         now.withheld.ignored -= base.withheld.ignored;
         now.withheld.limited -= base.withheld.limited;
         now.withheld.services -= base.withheld.services;

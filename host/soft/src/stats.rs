@@ -1,9 +1,11 @@
 //! What `stats` says.
 
 use std::fmt::Display;
+use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
 
+use crate::options::Secure;
 use wirekv_proto::{Counters, Protocol, Server, Told};
 use wirekv_resp::{Facts, Shown};
 
@@ -40,6 +42,16 @@ impl Shared {
         line("auth_cmds", &0);
         line("auth_errors", &0);
         line("idle_kicks", &recent.kicked);
+        if !self.keys.is_empty() {
+            let any = |secure: &Option<Secure>| secure.as_ref().is_some_and(|s| s.sessions);
+            if any(&o.tls) || any(&o.redis_tls) {
+                line("ssl_new_sessions", &recent.tls.sessions);
+            }
+            line("ssl_handshake_errors", &recent.tls.handshake_errors);
+            line("ssl_handshake_timeouts", &recent.tls.handshake_timeouts);
+            line("ssl_proto_errors", &recent.tls.protocol_errors);
+            line("time_since_server_cert_refresh", &self.keys.age());
+        }
         line("bytes_read", &recent.read);
         line("bytes_written", &recent.written);
         line("limit_maxbytes", &o.memory);
@@ -76,9 +88,10 @@ impl Shared {
         let port = |list: &[std::net::SocketAddr]| list.first().map_or(0, |a| a.port());
         line("maxbytes", &o.memory);
         line("maxconns", &o.max_conns);
-        line("tcpport", &port(&o.tcp));
+        let first = o.memcached().next();
+        line("tcpport", &first.map_or(0, |a| a.port()));
         line("udpport", &port(&o.udp));
-        match o.tcp.first() {
+        match first {
             Some(address) => line("inter", &address.ip()),
             None => line("inter", &"NULL"),
         }
@@ -123,6 +136,21 @@ impl Shared {
         line("idle_timeout", &o.idle_timeout.unwrap_or(0));
         line("reqs_per_event", &o.batch);
         line("client_flags_size", &4);
+        let file = |path: Option<&PathBuf>, none: &str| {
+            path.map_or_else(|| none.into(), |path| path.display().to_string())
+        };
+        line("ssl_enabled", &yes(o.tls.is_some()));
+        line("ssl_chain_cert", &file(o.tls.as_ref().map(|tls| &tls.chain), "(null)"));
+        line("ssl_key", &file(o.tls.as_ref().and_then(|tls| tls.key.as_ref()), "(null)"));
+        if let Some(tls) = &o.tls {
+            line("ssl_verify_mode", &(tls.verify as u8));
+            line("ssl_keyformat", &1);
+            line("ssl_ciphers", &"NULL");
+            line("ssl_ca_cert", &file(tls.authorities.as_ref(), "NULL"));
+            line("ssl_wbuf_size", &tls.piece);
+            line("ssl_min_version", &if tls.only_13 { "tlsv1.3" } else { "tlsv1.2" });
+        }
+        line("ssl_session_cache", &yes(o.tls.as_ref().is_some_and(|tls| tls.sessions)));
         // What monitoring looks for, and what this server does not have.
         for name in OFF {
             line(name, &"no");
@@ -229,14 +257,12 @@ const OFF: &[&str] = &[
     "proxy_enabled",
     "proxy_uring_enabled",
     "slab_reassign",
-    "ssl_enabled",
     "ssl_kernel_tls",
-    "ssl_session_cache",
     "temp_lru",
     "track_sizes",
 ];
 /// Settings of memcached that name a file or number that is not set.
-const NOT_SET: &[&str] = &["memory_file", "num_napi_ids", "ssl_chain_cert", "ssl_key"];
+const NOT_SET: &[&str] = &["memory_file", "num_napi_ids"];
 
 /// Counters that memcached has for each slab class.
 const OF_A_SLAB: &[&str] = &[
@@ -297,6 +323,17 @@ impl Server for Answers<'_> {
 
     fn reset(&mut self) {
         self.shared.reset(self.number);
+    }
+
+    fn refresh_certs(&mut self) -> Option<bool> {
+        if self.shared.keys.is_empty() {
+            return None;
+        }
+        let renewed = self.shared.renew();
+        if let Err(e) = &renewed {
+            eprintln!("wirekv: refresh_certs: {e:#}");
+        }
+        Some(renewed.is_ok())
     }
 
     fn verbosity(&mut self, level: u32) {

@@ -28,6 +28,8 @@ use crate::stats::Answers;
 const ROOM_AGAIN: Duration = Duration::from_millis(1);
 /// A time without work counts as so many times `Options::busy_poll` at most.
 const LONG_GAP: u32 = 8;
+/// So long a handshake may take.
+const HANDSHAKE: Duration = Duration::from_secs(10);
 const WAKE: Token = Token(usize::MAX);
 /// UDP sockets have the tokens from here on.
 const UDP: usize = usize::MAX / 2;
@@ -193,6 +195,7 @@ impl Worker {
             if now != second {
                 second = now;
                 self.close_idle(now);
+                self.close_half_open();
             }
         }
     }
@@ -306,6 +309,20 @@ impl Worker {
         conn.deregister(self.poll.registry());
         self.shared.closed(&conn);
         false
+    }
+
+    /// A client that does not end its handshake would keep its place for nothing.
+    fn close_half_open(&mut self) {
+        if self.shared.keys.is_empty() {
+            return;
+        }
+        let late = |conn: &Conn| conn.stream.is_shaking() && conn.since.elapsed() > HANDSHAKE;
+        let late: Vec<_> =
+            self.conns.iter().filter(|(_, c)| late(c)).map(|(index, _)| index).collect();
+        for index in late {
+            self.conns[index].give_up();
+            self.enqueue(index);
+        }
     }
 
     fn close_idle(&mut self, now: u32) {

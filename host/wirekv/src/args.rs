@@ -252,8 +252,10 @@ pub struct ServeArgs {
     #[arg(value_parser = clap::value_parser!(u16).range(..=32_767))]
     pub tcp_keepalive: u16,
     /// idle_timeout=SECONDS closes connections without requests. The rest is for --body soft:
-    /// drop_privileges leaves the process no system calls but those that serving needs; what tunes
-    /// memcached's slabs, LRU lists, hash table and buffers is accepted and does nothing.
+    /// drop_privileges leaves the process no system calls but those that serving needs; with -Z
+    /// ssl_chain_cert=FILE, ssl_key=FILE, ssl_ca_cert=FILE, ssl_verify_mode=0 to 3, ssl_min_version=2 or 3,
+    /// ssl_session_cache and ssl_wbuf_size=KILOBYTES are memcached's; what tunes memcached's slabs, LRU
+    /// lists, hash table and buffers is accepted and does nothing.
     #[arg(short = 'o', long, value_name = "LIST", value_delimiter = ',')]
     pub extended: Vec<Extended>,
     /// Say more; of a card twice: what the host port and the punt queue bring.
@@ -663,6 +665,25 @@ pub struct SoftArgs {
     /// a page.
     #[arg(short = 'L', long)]
     pub enable_largepages: bool,
+    /// Speak TLS on memcached's TCP ports, with the certificate of -o ssl_chain_cert=FILE and the key of
+    /// -o ssl_key=FILE. An address of -l that begins with `notls:` is without.
+    #[arg(short = 'Z', long)]
+    pub enable_ssl: bool,
+    /// TCP port for Redis clients over TLS; 0 is off.
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    pub tls_port: u16,
+    /// The certificate there, and those that lead to one that clients know, in PEM.
+    #[arg(long, value_name = "FILE")]
+    pub tls_cert_file: Option<PathBuf>,
+    /// Its private key, in PEM.
+    #[arg(long, value_name = "FILE")]
+    pub tls_key_file: Option<PathBuf>,
+    /// Who signs the certificates of clients there, in PEM.
+    #[arg(long, value_name = "FILE")]
+    pub tls_ca_cert_file: Option<PathBuf>,
+    /// Whether clients there must show a certificate: yes, no, or optional.
+    #[arg(long, value_name = "YES", default_value = "yes", value_parser = ["yes", "no", "optional"])]
+    pub tls_auth_clients: String,
     /// Serve Prometheus metrics over HTTP on this address.
     #[arg(long, value_name = "ADDR:PORT")]
     pub metrics: Option<SocketAddr>,
