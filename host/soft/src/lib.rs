@@ -15,6 +15,7 @@ mod keys;
 mod listen;
 mod metrics;
 mod options;
+mod passwords;
 mod shared;
 mod stats;
 mod time;
@@ -32,7 +33,8 @@ use anyhow::{anyhow, Result};
 use keys::Keys;
 use listen::{Acceptor, Sockets, Spoken};
 use mio::Waker;
-pub use options::{Options, Secure, Verify};
+pub use options::{Network, Options, Secure, Verify};
+use passwords::Passwords;
 use shared::{Shared, FIRST_SECOND};
 pub use time::Clock;
 use time::Time;
@@ -107,7 +109,9 @@ impl Soft {
         })?;
         store.set_clock(began);
         let epoch = unix.as_secs() as i64 - i64::from(store.now());
-        let common = Arc::new(Common::new(&options.password, options.protected, options.debug));
+        let passwords = Passwords::read(&options)?;
+        let common = Common::new(&passwords.of_redis, options.protected, options.debug);
+        let common = Arc::new(common.with_users(passwords.users.clone()));
         let settings = Arc::new(Settings {
             version: MEMCACHED_VERSION.into(),
             epoch,
@@ -118,6 +122,8 @@ impl Soft {
             crawler: options.crawler,
             shutdown: options.shutdown,
             flush: options.flush,
+            users: passwords.users.clone(),
+            sasl: options.sasl,
             ..Settings::default()
         });
         let (metrics, resident) = (options.metrics, options.resident);
@@ -126,7 +132,7 @@ impl Soft {
             MEMCACHED_VERSION.into(),
             store.clone(),
             common.clone(),
-            keys,
+            (keys, passwords.users),
             (clock, epoch),
             on_shutdown,
         ));
@@ -192,7 +198,7 @@ impl Soft {
         self.shared.general(None, &mut |name, value| line(name, &value.to_string()));
     }
 
-    /// Reads certificates again. Connections that are there go on.
+    /// Reads certificates and passwords again. Connections that are there go on.
     pub fn renew(&self) -> Result<()> {
         self.shared.renew()
     }

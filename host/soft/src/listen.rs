@@ -40,6 +40,14 @@ impl Spoken {
         }
     }
 
+    /// And one from an address that is not listed.
+    fn stranger(self) -> &'static [u8] {
+        match self {
+            Spoken::Memcached => b"CLIENT_ERROR unauthenticated\r\n",
+            Spoken::Redis => b"-DENIED connections from this address are not allowed\r\n",
+        }
+    }
+
     /// The flag that chooses the TCP port.
     fn port_flag(self, tls: bool) -> &'static str {
         match self {
@@ -312,6 +320,11 @@ impl Acceptor {
         from: Option<IpAddr>,
         (peer, listener): (String, String),
     ) -> Result<()> {
+        if from.is_some_and(|ip| !self.shared.options.allows(ip)) {
+            self.shared.not_allowed();
+            stream.refuse(spoken.stranger());
+            return Ok(());
+        }
         let denied = from.filter(|_| spoken == Spoken::Redis).and_then(|ip| self.redis.denies(ip));
         let admitted = match denied {
             Some(text) => {

@@ -95,6 +95,10 @@ fn accept(
 ) -> bool {
     loop {
         let stream = match listener.accept() {
+            Ok((_, from)) if !shared.options.allows(from.ip()) => {
+                shared.not_allowed();
+                continue;
+            }
             Ok((stream, _)) => stream,
             Err(e) if e.kind() == ErrorKind::WouldBlock => return true,
             // The client left again.

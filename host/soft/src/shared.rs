@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use anyhow::{ensure, Result};
 use slab::Slab;
-use wirekv_proto::Counters;
+use wirekv_proto::{Counters, Users};
 use wirekv_resp::Common;
 use wirekv_store::Store;
 
@@ -15,6 +15,7 @@ use crate::conn::{Conn, Peer};
 use crate::datagrams::Withheld;
 use crate::keys::Keys;
 use crate::options::Options;
+use crate::passwords;
 use crate::time::Clock;
 use crate::worker::Inbox;
 
@@ -35,6 +36,7 @@ pub struct Shared {
     pub store: Arc<Store>,
     pub redis: Arc<Common>,
     pub keys: Keys,
+    pub users: Option<Arc<Users>>,
     /// How the workers are reached, as soon as there are any.
     pub inboxes: OnceLock<Vec<Arc<Inbox>>>,
     /// How often connections were killed that their threads should close.
@@ -53,6 +55,7 @@ pub struct Shared {
     pub open: AtomicUsize,
     opened: AtomicU64,
     rejected: AtomicU64,
+    strangers: AtomicU64,
     kicked: AtomicU64,
     overflown: AtomicU64,
     pub starved: Mutex<Option<Instant>>,
@@ -72,6 +75,8 @@ pub struct Counted {
     pub rejected: u64,
     pub kicked: u64,
     pub overflown: u64,
+    pub strangers: u64,
+    pub logins: (u64, u64),
     pub tls: crate::keys::Counted,
     pub withheld: Withheld,
     pub starvations: u64,
@@ -86,7 +91,7 @@ impl Shared {
         version: String,
         store: Arc<Store>,
         redis: Arc<Common>,
-        keys: Keys,
+        (keys, users): (Keys, Option<Arc<Users>>),
         (clock, epoch): (Clock, i64),
         on_shutdown: Box<dyn Fn() + Send + Sync>,
     ) -> Shared {
@@ -98,6 +103,7 @@ impl Shared {
             store,
             redis,
             keys,
+            users,
             inboxes: OnceLock::new(),
             kills: AtomicU64::new(0),
             clock,
@@ -109,6 +115,7 @@ impl Shared {
             open: AtomicUsize::new(0),
             opened: AtomicU64::new(0),
             rejected: AtomicU64::new(0),
+            strangers: AtomicU64::new(0),
             kicked: AtomicU64::new(0),
             overflown: AtomicU64::new(0),
             starved: Mutex::default(),
@@ -134,9 +141,29 @@ impl Shared {
     }
 
     /// Reads certificates again, for connections from now on.
-    pub fn renew(&self) -> Result<()> {
+    pub fn renew_certificates(&self) -> Result<()> {
         ensure!(!self.confined.load(Relaxed), "with -o drop_privileges no file is read again");
         self.keys.renew()
+    }
+
+    /// And passwords, where there are any of them. What is wrong with one file does not keep the others from being read.
+    pub fn renew(&self) -> Result<()> {
+        let options = &self.options;
+        if self.keys.is_empty() && self.users.is_none() && options.password_file.is_none() {
+            return Ok(());
+        }
+        let certificates = self.renew_certificates();
+        ensure!(!self.confined.load(Relaxed), "with -o drop_privileges no file is read again");
+        let users = options
+            .users
+            .as_deref()
+            .zip(self.users.as_ref())
+            .map(|(file, users)| passwords::users(file).map(|list| users.replace(list)));
+        certificates.and(users.unwrap_or(Ok(())))?;
+        if let Some(file) = &options.password_file {
+            self.redis.set_password(&passwords::password(file)?);
+        }
+        Ok(())
     }
 
     /// Has the workers look for connections that were killed.
@@ -173,6 +200,7 @@ impl Shared {
     pub fn withhold(&self, more: Withheld) {
         let mut sum = self.withheld.lock().unwrap();
         sum.ignored += more.ignored;
+        sum.strangers += more.strangers;
         sum.limited += more.limited;
         sum.services += more.services;
     }
@@ -190,6 +218,12 @@ impl Shared {
     /// A connection is accepted, and sent away.
     pub fn reject(&self) {
         self.rejected.fetch_add(1, Relaxed);
+    }
+
+    /// The same, for the address that it came from.
+    pub fn not_allowed(&self) {
+        self.strangers.fetch_add(1, Relaxed);
+        self.reject();
     }
 
     /// Whether connections wait that cannot be accepted now.
@@ -266,6 +300,8 @@ impl Shared {
             rejected: self.rejected.load(Relaxed),
             kicked: self.kicked.load(Relaxed),
             overflown: self.overflown.load(Relaxed),
+            strangers: self.strangers.load(Relaxed),
+            logins: self.users.as_ref().map_or((0, 0), |users| users.counts()),
             tls: self.keys.counted(),
             withheld: *self.withheld.lock().unwrap(),
             starvations: self.starvations.load(Relaxed),
@@ -283,11 +319,15 @@ impl Shared {
         now.rejected -= base.rejected;
         now.kicked -= base.kicked;
         now.overflown -= base.overflown;
+        now.strangers -= base.strangers;
+        now.logins.0 -= base.logins.0;
+        now.logins.1 -= base.logins.1;
         now.tls.handshake_errors -= base.tls.handshake_errors;
         now.tls.handshake_timeouts -= base.tls.handshake_timeouts;
         now.tls.protocol_errors -= base.tls.protocol_errors;
         now.tls.sessions -= base.tls.sessions;
         now.withheld.ignored -= base.withheld.ignored;
+        now.withheld.strangers -= base.withheld.strangers;
         now.withheld.limited -= base.withheld.limited;
         now.withheld.services -= base.withheld.services;
         now.starvations -= base.starvations;

@@ -39,8 +39,8 @@ impl Shared {
         for (name, value) in self.sum(own).each() {
             line(name, &value);
         }
-        line("auth_cmds", &0);
-        line("auth_errors", &0);
+        line("auth_cmds", &recent.logins.0);
+        line("auth_errors", &recent.logins.1);
         line("idle_kicks", &recent.kicked);
         if !self.keys.is_empty() {
             let any = |secure: &Option<Secure>| secure.as_ref().is_some_and(|s| s.sessions);
@@ -79,6 +79,8 @@ impl Shared {
         line("unread_kicks", &recent.overflown);
         line("udp_ignored", &recent.withheld.ignored);
         line("udp_errors_limited", &recent.withheld.limited);
+        line("not_allowed", &recent.strangers);
+        line("udp_not_allowed", &recent.withheld.strangers);
         line("udp_errors_to_services", &recent.withheld.services);
     }
 
@@ -124,8 +126,11 @@ impl Shared {
             Protocol::Binary => "binary",
         };
         line("binding_protocol", &protocol);
-        line("auth_enabled_sasl", &"no");
-        line("auth_enabled_ascii", &"no");
+        line("auth_enabled_sasl", &yes(o.sasl));
+        match &o.users {
+            Some(file) => line("auth_enabled_ascii", &file.display()),
+            None => line("auth_enabled_ascii", &"no"),
+        }
         line("item_size_max", &o.item_max);
         line("maxconns_fast", &"yes");
         let store = self.store.stats();
@@ -329,7 +334,7 @@ impl Server for Answers<'_> {
         if self.shared.keys.is_empty() {
             return None;
         }
-        let renewed = self.shared.renew();
+        let renewed = self.shared.renew_certificates();
         if let Err(e) = &renewed {
             eprintln!("wirekv: refresh_certs: {e:#}");
         }

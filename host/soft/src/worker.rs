@@ -187,7 +187,9 @@ impl Worker {
             self.serve_ready();
             for port in self.udp.iter_mut().filter(|port| port.ready) {
                 let mut answers = Answers { shared: &self.shared, number: self.number };
-                let turn = port.serve(&mut self.engine.base, &mut answers, &mut self.udp_errors);
+                let options = &self.shared.options;
+                let base = &mut self.engine.base;
+                let turn = port.serve(base, &mut answers, &mut self.udp_errors, options);
                 self.shared.bytes(self.number, turn.read, turn.written);
                 self.shared.withhold(turn.withheld);
             }

@@ -17,6 +17,8 @@ use wirekv_link::Address;
 use wirekv_load::LoadArgs;
 #[cfg(feature = "host")]
 use wirekv_net::Impair;
+#[cfg(feature = "soft")]
+use wirekv_soft::Network;
 #[cfg(feature = "host")]
 use wirekv_upstream::{Address as Upstream, Protocol};
 
@@ -665,6 +667,19 @@ pub struct SoftArgs {
     /// a page.
     #[arg(short = 'L', long)]
     pub enable_largepages: bool,
+    /// Clients must be one of the users in this file, whatever they speak: it has lines user:password. memcached's
+    /// send `user password` as the value of a first `set`, Redis' AUTH.
+    #[arg(short = 'Y', long, value_name = "FILE")]
+    pub auth_file: Option<PathBuf>,
+    /// With -Y, clients of the binary protocol may log in: by SASL, mechanism PLAIN.
+    #[arg(short = 'S', long)]
+    pub enable_sasl: bool,
+    /// As --requirepass; the password is the one line of this file.
+    #[arg(long, value_name = "FILE", conflicts_with = "requirepass")]
+    pub requirepass_file: Option<PathBuf>,
+    /// Only clients from these addresses and networks are served, such as 127.0.0.1,10.0.0.0/8,fd00::/8.
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub allow: Vec<Network>,
     /// Speak TLS on memcached's TCP ports, with the certificate of -o ssl_chain_cert=FILE and the key of
     /// -o ssl_key=FILE. An address of -l that begins with `notls:` is without.
     #[arg(short = 'Z', long)]

@@ -137,6 +137,17 @@ fn options(args: &ServeArgs) -> Result<Options> {
         path.push(".redis");
         (path.into(), soft.unix_mask)
     });
+    let auth = soft.auth_file.is_some();
+    ensure!(
+        !auth || udp.is_empty(),
+        "-U {}: over UDP nobody can say who they are; with -Y there is none",
+        args.udp_port
+    );
+    ensure!(auth || !soft.enable_sasl, "-S: -Y FILE says who may come in");
+    ensure!(
+        !soft.enable_sasl || soft.protocol != Binding::Ascii,
+        "-S: of no use with -B ascii: SASL is of the binary protocol"
+    );
     udp.iter().try_for_each(|address| args.check_udp(address.ip()))?;
     Ok(Options {
         tcp,
@@ -147,7 +158,11 @@ fn options(args: &ServeArgs) -> Result<Options> {
         unix: soft.unix_socket.clone().map(|path| (path, soft.unix_mask)),
         unix_redis,
         debug: soft.enable_debug_command,
+        users: soft.auth_file.clone(),
+        sasl: soft.enable_sasl,
+        allowed: soft.allow.clone(),
         password: args.password().to_vec(),
+        password_file: soft.requirepass_file.clone(),
         protected: args.is_protected(),
         memory: memory as usize,
         resident: soft.enable_largepages,
@@ -244,7 +259,11 @@ fn addresses(listen: &[&str], port: Option<u16>, tcp: bool) -> Result<Vec<Socket
             Some(address) => Some(SocketAddr::new(address.ip(), port)),
             None => (*text, port).to_socket_addrs().ok().and_then(|mut all| all.next()),
         };
-        found.push(address.ok_or_else(|| anyhow!("-l {text}: there is no such address"))?);
+        let address = address.ok_or_else(|| anyhow!("-l {text}: there is no such address"))?;
+        // Without its own ports an address can be there twice.
+        if tcp || !found.contains(&address) {
+            found.push(address);
+        }
     }
     Ok(found)
 }
