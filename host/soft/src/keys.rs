@@ -34,7 +34,7 @@ impl Keys {
             let certificates = secure.as_ref().map(Certificates::read);
             anyhow::Ok(certificates.transpose().context("TLS")?.map(Arc::new))
         };
-        let (memcached, redis) = (read(&options.tls)?, read(&options.redis_tls)?);
+        let (memcached, redis) = (read(&options.access.tls)?, read(&options.access.redis_tls)?);
         Ok(Keys { memcached, redis, since: Mutex::new(Instant::now()) })
     }
 

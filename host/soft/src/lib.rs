@@ -33,7 +33,7 @@ use anyhow::{anyhow, Result};
 use keys::Keys;
 use listen::{Acceptor, Sockets, Spoken};
 use mio::Waker;
-pub use options::{Network, Options, Secure, Verify};
+pub use options::{Access, Network, Options, Secure, Verify};
 use passwords::Passwords;
 use shared::{Shared, FIRST_SECOND};
 pub use time::Clock;
@@ -89,7 +89,7 @@ impl Soft {
         let mut sockets = Sockets::open(&options, &keys)?;
         // With the ports that the kernel chose, for `stats settings`.
         options.tcp = sockets.addresses(Spoken::Memcached, false);
-        if let Some(secure) = &mut options.tls {
+        if let Some(secure) = &mut options.access.tls {
             secure.addresses = sockets.addresses(Spoken::Memcached, true);
         }
         let addresses = options.memcached().copied().collect();
@@ -123,7 +123,7 @@ impl Soft {
             shutdown: options.shutdown,
             flush: options.flush,
             users: passwords.users.clone(),
-            sasl: options.sasl,
+            sasl: options.access.sasl,
             ..Settings::default()
         });
         let (metrics, resident) = (options.metrics, options.resident);

@@ -101,8 +101,8 @@ pub struct Sockets {
 impl Sockets {
     pub fn open(options: &Options, keys: &Keys) -> Result<Sockets> {
         let mut listeners = Vec::new();
-        let memcached = (&options.tcp, &options.tls, &options.unix, Spoken::Memcached);
-        let redis = (&options.redis, &options.redis_tls, &options.unix_redis, Spoken::Redis);
+        let memcached = (&options.tcp, &options.access.tls, &options.unix, Spoken::Memcached);
+        let redis = (&options.redis, &options.access.redis_tls, &options.unix_redis, Spoken::Redis);
         for (tcp, tls, unix, spoken) in [memcached, redis] {
             let certificates = match spoken {
                 Spoken::Memcached => &keys.memcached,

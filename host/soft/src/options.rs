@@ -84,6 +84,22 @@ pub struct Secure {
     pub piece: usize,
 }
 
+/// Who may come in, and where over TLS; by itself anybody, and nowhere.
+#[derive(Clone, Debug, Default)]
+pub struct Access {
+    /// A file of who clients of all protocols must be (`-Y`), each of whom they say first.
+    pub users: Option<PathBuf>,
+    /// They may say it in the binary protocol (`-S`).
+    pub sasl: bool,
+    /// Who clients must be, whatever they speak and wherever it is spoken but on UNIX domain sockets; empty: anybody.
+    pub allowed: Vec<Network>,
+    /// A file with what Redis' clients must say first, in place of `password`.
+    pub password_file: Option<PathBuf>,
+    /// Other addresses for each of the protocols, where it is spoken over TLS.
+    pub tls: Option<Secure>,
+    pub redis_tls: Option<Secure>,
+}
+
 /// The options of a server; memcached's flags in parentheses.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -91,23 +107,13 @@ pub struct Options {
     pub udp: Vec<SocketAddr>,
     /// Where Redis' protocol is spoken.
     pub redis: Vec<SocketAddr>,
-    /// Other addresses for each of the protocols, where it is spoken over TLS.
-    pub tls: Option<Secure>,
-    pub redis_tls: Option<Secure>,
     /// A UNIX domain socket and its access mode; without TCP and UDP then.
     pub unix: Option<(PathBuf, u32)>,
     /// Another one, for Redis' protocol.
     pub unix_redis: Option<(PathBuf, u32)>,
-    /// A file of who clients of all protocols must be (`-Y`), each of whom they say first.
-    pub users: Option<PathBuf>,
-    /// They may say it in the binary protocol (`-S`).
-    pub sasl: bool,
-    /// Who clients must be, whatever they speak and wherever it is spoken but on UNIX domain sockets; empty: anybody.
-    pub allowed: Vec<Network>,
+    pub access: Access,
     /// What Redis' clients must say first; empty: nothing.
     pub password: Vec<u8>,
-    /// A file that has it.
-    pub password_file: Option<PathBuf>,
     /// While there is none, those of other machines are sent away.
     pub protected: bool,
     /// They may use DEBUG.
@@ -151,12 +157,13 @@ impl Options {
     /// Whether clients may come from there.
     #[inline]
     pub fn allows(&self, address: IpAddr) -> bool {
-        self.allowed.is_empty() || self.allowed.iter().any(|network| network.holds(address))
+        self.access.allowed.is_empty()
+            || self.access.allowed.iter().any(|network| network.holds(address))
     }
 
     /// Where memcached's protocols are spoken over TCP, first without TLS.
     pub fn memcached(&self) -> impl Iterator<Item = &SocketAddr> {
-        self.tcp.iter().chain(self.tls.iter().flat_map(|secure| &secure.addresses))
+        self.tcp.iter().chain(self.access.tls.iter().flat_map(|secure| &secure.addresses))
     }
 
     /// Files that such a server has open at most.
@@ -166,7 +173,7 @@ impl Options {
         // Standard streams, metrics, and what the process was given by who started it.
         const MORE: usize = 32;
         let unix = usize::from(self.unix.is_some()) + usize::from(self.unix_redis.is_some());
-        let tls: usize = [&self.tls, &self.redis_tls]
+        let tls: usize = [&self.access.tls, &self.access.redis_tls]
             .into_iter()
             .flatten()
             .map(|secure| secure.addresses.len())

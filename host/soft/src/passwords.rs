@@ -22,10 +22,10 @@ pub struct Passwords {
 
 impl Passwords {
     pub fn read(options: &Options) -> Result<Passwords> {
-        let users = options.users.as_deref().map(users).transpose()?;
+        let users = options.access.users.as_deref().map(users).transpose()?;
         Ok(Passwords {
             users: users.map(|list| Arc::new(Users::new(list))),
-            of_redis: match &options.password_file {
+            of_redis: match &options.access.password_file {
                 Some(file) => password(file)?,
                 None => options.password.clone(),
             },

@@ -14,7 +14,7 @@ use wirekv_store::Store;
 use crate::conn::{Conn, Peer};
 use crate::datagrams::Withheld;
 use crate::keys::Keys;
-use crate::options::Options;
+use crate::options::{Access, Options};
 use crate::passwords;
 use crate::time::Clock;
 use crate::worker::Inbox;
@@ -146,24 +146,24 @@ impl Shared {
         self.keys.renew()
     }
 
-    /// And passwords, where there are any of them. What is wrong with one file does not keep the others from being read.
+    /// And passwords. What is wrong with one file does not keep the others from being read.
     pub fn renew(&self) -> Result<()> {
-        let options = &self.options;
-        if self.keys.is_empty() && self.users.is_none() && options.password_file.is_none() {
+        let Access { users, password_file, .. } = &self.options.access;
+        if self.keys.is_empty() && users.is_none() && password_file.is_none() {
             return Ok(());
         }
         let certificates = self.renew_certificates();
-        ensure!(!self.confined.load(Relaxed), "with -o drop_privileges no file is read again");
-        let users = options
-            .users
-            .as_deref()
-            .zip(self.users.as_ref())
-            .map(|(file, users)| passwords::users(file).map(|list| users.replace(list)));
-        certificates.and(users.unwrap_or(Ok(())))?;
-        if let Some(file) = &options.password_file {
-            self.redis.set_password(&passwords::password(file)?);
+        if self.confined.load(Relaxed) {
+            return certificates;
         }
-        Ok(())
+        let of_all = users
+            .as_ref()
+            .zip(self.users.as_ref())
+            .map_or(Ok(()), |(file, users)| passwords::users(file).map(|list| users.replace(list)));
+        let of_redis = password_file.as_ref().map_or(Ok(()), |file| {
+            passwords::password(file).map(|password| self.redis.set_password(&password))
+        });
+        certificates.and(of_all).and(of_redis)
     }
 
     /// Has the workers look for connections that were killed.

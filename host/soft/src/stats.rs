@@ -44,7 +44,7 @@ impl Shared {
         line("idle_kicks", &recent.kicked);
         if !self.keys.is_empty() {
             let any = |secure: &Option<Secure>| secure.as_ref().is_some_and(|s| s.sessions);
-            if any(&o.tls) || any(&o.redis_tls) {
+            if any(&o.access.tls) || any(&o.access.redis_tls) {
                 line("ssl_new_sessions", &recent.tls.sessions);
             }
             line("ssl_handshake_errors", &recent.tls.handshake_errors);
@@ -126,8 +126,8 @@ impl Shared {
             Protocol::Binary => "binary",
         };
         line("binding_protocol", &protocol);
-        line("auth_enabled_sasl", &yes(o.sasl));
-        match &o.users {
+        line("auth_enabled_sasl", &yes(o.access.sasl));
+        match &o.access.users {
             Some(file) => line("auth_enabled_ascii", &file.display()),
             None => line("auth_enabled_ascii", &"no"),
         }
@@ -144,10 +144,10 @@ impl Shared {
         let file = |path: Option<&PathBuf>, none: &str| {
             path.map_or_else(|| none.into(), |path| path.display().to_string())
         };
-        line("ssl_enabled", &yes(o.tls.is_some()));
-        line("ssl_chain_cert", &file(o.tls.as_ref().map(|tls| &tls.chain), "(null)"));
-        line("ssl_key", &file(o.tls.as_ref().and_then(|tls| tls.key.as_ref()), "(null)"));
-        if let Some(tls) = &o.tls {
+        line("ssl_enabled", &yes(o.access.tls.is_some()));
+        line("ssl_chain_cert", &file(o.access.tls.as_ref().map(|tls| &tls.chain), "(null)"));
+        line("ssl_key", &file(o.access.tls.as_ref().and_then(|tls| tls.key.as_ref()), "(null)"));
+        if let Some(tls) = &o.access.tls {
             line("ssl_verify_mode", &(tls.verify as u8));
             line("ssl_keyformat", &1);
             line("ssl_ciphers", &"NULL");
@@ -155,7 +155,7 @@ impl Shared {
             line("ssl_wbuf_size", &tls.piece);
             line("ssl_min_version", &if tls.only_13 { "tlsv1.3" } else { "tlsv1.2" });
         }
-        line("ssl_session_cache", &yes(o.tls.as_ref().is_some_and(|tls| tls.sessions)));
+        line("ssl_session_cache", &yes(o.access.tls.as_ref().is_some_and(|tls| tls.sessions)));
         // What monitoring looks for, and what this server does not have.
         for name in OFF {
             line(name, &"no");

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{anyhow, bail, ensure, Context, Result};
 use nix::sys::mman::{mlockall, MlockAllFlags};
 use wirekv_proto::Protocol;
-use wirekv_soft::{clock, Options, Secure, Soft, Verify};
+use wirekv_soft::{clock, Access, Options, Secure, Soft, Verify};
 
 use crate::args::{Binding, ServeArgs, SoftArgs};
 use crate::extended;
@@ -153,16 +153,18 @@ fn options(args: &ServeArgs) -> Result<Options> {
         tcp,
         udp,
         redis,
-        tls,
-        redis_tls,
         unix: soft.unix_socket.clone().map(|path| (path, soft.unix_mask)),
         unix_redis,
         debug: soft.enable_debug_command,
-        users: soft.auth_file.clone(),
-        sasl: soft.enable_sasl,
-        allowed: soft.allow.clone(),
+        access: Access {
+            users: soft.auth_file.clone(),
+            sasl: soft.enable_sasl,
+            allowed: soft.allow.clone(),
+            password_file: soft.requirepass_file.clone(),
+            tls,
+            redis_tls,
+        },
         password: args.password().to_vec(),
-        password_file: soft.requirepass_file.clone(),
         protected: args.is_protected(),
         memory: memory as usize,
         resident: soft.enable_largepages,
