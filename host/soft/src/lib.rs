@@ -33,7 +33,7 @@ use anyhow::{anyhow, Result};
 use keys::Keys;
 use listen::{Acceptor, Sockets, Spoken};
 use mio::Waker;
-pub use options::{Access, Network, Options, Secure, Verify};
+pub use options::{Access, Network, Options, Secure, Verify, PIECE};
 use passwords::Passwords;
 use shared::{Shared, FIRST_SECOND};
 pub use time::Clock;

@@ -84,6 +84,9 @@ pub struct Secure {
     pub piece: usize,
 }
 
+/// Bytes of replies that are encrypted at a time: memcached's default, and a record's most.
+pub const PIECE: usize = 16 << 10;
+
 /// Who may come in, and where over TLS; by itself anybody, and nowhere.
 #[derive(Clone, Debug, Default)]
 pub struct Access {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
 
-use crate::options::Secure;
+use crate::options::{Secure, PIECE};
 use wirekv_proto::{Counters, Protocol, Server, Told};
 use wirekv_resp::{Facts, Shown};
 
@@ -144,18 +144,18 @@ impl Shared {
         let file = |path: Option<&PathBuf>, none: &str| {
             path.map_or_else(|| none.into(), |path| path.display().to_string())
         };
-        line("ssl_enabled", &yes(o.access.tls.is_some()));
-        line("ssl_chain_cert", &file(o.access.tls.as_ref().map(|tls| &tls.chain), "(null)"));
-        line("ssl_key", &file(o.access.tls.as_ref().and_then(|tls| tls.key.as_ref()), "(null)"));
-        if let Some(tls) = &o.access.tls {
-            line("ssl_verify_mode", &(tls.verify as u8));
-            line("ssl_keyformat", &1);
-            line("ssl_ciphers", &"NULL");
-            line("ssl_ca_cert", &file(tls.authorities.as_ref(), "NULL"));
-            line("ssl_wbuf_size", &tls.piece);
-            line("ssl_min_version", &if tls.only_13 { "tlsv1.3" } else { "tlsv1.2" });
-        }
-        line("ssl_session_cache", &yes(o.access.tls.as_ref().is_some_and(|tls| tls.sessions)));
+        let tls = o.access.tls.as_ref();
+        line("ssl_enabled", &yes(tls.is_some()));
+        line("ssl_chain_cert", &file(tls.map(|tls| &tls.chain), "(null)"));
+        line("ssl_key", &file(tls.and_then(|tls| tls.key.as_ref()), "(null)"));
+        line("ssl_verify_mode", &tls.map_or(0, |tls| tls.verify as u8));
+        line("ssl_keyformat", &1);
+        line("ssl_ciphers", &"NULL");
+        line("ssl_ca_cert", &file(tls.and_then(|tls| tls.authorities.as_ref()), "NULL"));
+        line("ssl_wbuf_size", &tls.map_or(PIECE, |tls| tls.piece));
+        line("ssl_session_cache", &yes(tls.is_some_and(|tls| tls.sessions)));
+        let only_13 = tls.is_some_and(|tls| tls.only_13);
+        line("ssl_min_version", &if only_13 { "tlsv1.3" } else { "tlsv1.2" });
         // What monitoring looks for, and what this server does not have.
         for name in OFF {
             line(name, &"no");

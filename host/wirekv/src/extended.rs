@@ -122,13 +122,13 @@ pub fn idle_timeout(words: &[Extended]) -> Option<u32> {
     said(words, idle).filter(|seconds| *seconds > 0)
 }
 
-/// What the words say of TLS on these addresses; what `flag` is that asks for it.
+/// What the words say of TLS on these addresses, with -Z.
 #[cfg(feature = "soft")]
 pub fn secure(
     words: &[Extended],
     addresses: Vec<std::net::SocketAddr>,
 ) -> anyhow::Result<wirekv_soft::Secure> {
-    use wirekv_soft::{Secure, Verify};
+    use wirekv_soft::{Secure, Verify, PIECE};
     let file = |word: &Extended| match word {
         Extended::Chain(file) => Some(file.clone()),
         _ => None,
@@ -173,10 +173,6 @@ pub fn secure(
     );
     Ok(secure)
 }
-
-/// Bytes of replies that are encrypted at a time: memcached's default, and a record's most.
-#[cfg(feature = "soft")]
-pub const PIECE: usize = 16 << 10;
 
 /// The first word that is of no use without TLS.
 #[cfg(feature = "soft")]

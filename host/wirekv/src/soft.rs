@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{anyhow, bail, ensure, Context, Result};
 use nix::sys::mman::{mlockall, MlockAllFlags};
 use wirekv_proto::Protocol;
-use wirekv_soft::{clock, Access, Options, Secure, Soft, Verify};
+use wirekv_soft::{clock, Access, Options, Secure, Soft, Verify, PIECE};
 
 use crate::args::{Binding, ServeArgs, SoftArgs};
 use crate::extended;
@@ -242,7 +242,7 @@ fn redis_tls(soft: &SoftArgs, addresses: Vec<SocketAddr>) -> Result<Option<Secur
         verify,
         only_13: false,
         sessions: true,
-        piece: extended::PIECE,
+        piece: PIECE,
     }))
 }
 
