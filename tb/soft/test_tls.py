@@ -3,6 +3,7 @@ write (openssl, pymemcache, redis-py), and the load generator."""
 
 import json
 import random
+import re
 import shutil
 import signal
 import socket
@@ -131,6 +132,9 @@ def test_redis(start, authority, certificate):
 def test_without_tls_beside_it(start, authority):
     plain = reference.free_port()
     server = start("soft", "-l", f"notls:127.0.0.1:{plain}")
+    ports = [int(port) for port in re.findall(r"listening on .*:(\d+)", server.log.read_text())]
+    server.port = next(port for port in ports if port != plain)
+    assert len(ports) == 2
     with connect(server, authority.context()) as s, socket.create_connection(("127.0.0.1", plain)) as p:
         assert reference.ask(s, b"set a 0 0 1\r\nx\r\n", b"\r\n") == b"STORED\r\n"
         assert reference.ask(p, b"get a\r\n", b"END\r\n") == b"VALUE a 0 1\r\nx\r\nEND\r\n"
@@ -293,6 +297,18 @@ def test_new_certificates(start, authority, certificate, tmp_path, how):
     out, _ = load.communicate(timeout=reference.SECONDS)
     assert load.returncode == 0, out
     assert json.loads(report.read_text())
+
+
+def test_with_few_system_calls(start, authority):
+    """No file can be opened then: new certificates are refused, and nothing else changes."""
+    server = start("soft", more=["drop_privileges"])
+    with connect(server, authority.context()) as s:
+        assert reference.ask(s, b"refresh_certs\r\n", b"\r\n").startswith(b"Error ")
+        server.process.send_signal(signal.SIGHUP)
+        server.wait_until(lambda: server.tail().count("with -o drop_privileges no file is read again") == 2)
+        with connect(server, authority.context()) as other:
+            for client in (s, other):
+                assert reference.ask(client, b"version\r\n", b"\r\n") == b"VERSION 1.6.38\r\n"
 
 
 def test_load(start, authority, tmp_path):
