@@ -213,6 +213,32 @@ def test_who_reads_late_gets_all(start, authority, kind):
         assert s.recv(1) == b""
 
 
+def test_end_right_behind_a_request(start, authority):
+    """A client's `close_notify` that comes with its last request, while its socket stays open."""
+    server = start("soft")
+    with server.connect() as s:
+        come, go = ssl.MemoryBIO(), ssl.MemoryBIO()
+        session = authority.context().wrap_bio(come, go, server_hostname="127.0.0.1")
+
+        def do(step):
+            while True:
+                try:
+                    return step()
+                except ssl.SSLWantReadError:
+                    s.sendall(go.read())
+                    come.write(s.recv(1 << 16))
+
+        do(session.do_handshake)
+        session.write(b"version\r\n")
+        with pytest.raises(ssl.SSLWantReadError):
+            session.unwrap()
+        s.sendall(go.read())
+        while piece := s.recv(1 << 16):
+            come.write(piece)
+        assert session.read(100) == b"VERSION 1.6.38\r\n"
+        session.unwrap()
+
+
 def test_half_a_handshake(start, authority):
     """Who does not end it is closed after a while, and counted; others are served meanwhile."""
     server = start("soft", "-c", "50")
