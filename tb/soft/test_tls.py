@@ -213,6 +213,44 @@ def test_who_reads_late_gets_all(start, authority, kind):
         assert s.recv(1) == b""
 
 
+def test_the_last_record_comes(start, authority):
+    """Of the record that the kernel takes in part, or not at all, the rest comes when the client reads, though it asks for
+    nothing more and no reply is left."""
+    server, context = start("soft"), authority.context()
+    value = values.make(b"k", 0, 15_000)
+    reply = b"VALUE k 0 %d\r\n%s\r\nEND\r\n" % (len(value), value)
+
+    def late(count):
+        """A client that has asked so often and reads nothing yet."""
+        raw = socket.socket()
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
+        raw.settimeout(reference.SECONDS / 3)
+        raw.connect(server.address)
+        s = context.wrap_socket(raw, server_hostname="127.0.0.1", suppress_ragged_eofs=False)
+        s.sendall(b"get k\r\n" * count)
+        return s
+
+    def settled():
+        """Requests that were executed, when they are no more after a while."""
+        before = None
+        while (now := int(stats(control)["cmd_get"])) != before:
+            before = now
+            time.sleep(0.05)
+        return before
+
+    with connect(server, context) as control:
+        reference.ask(control, b"set k 0 0 %d\r\n%s\r\n" % (len(value), value), b"STORED\r\n")
+        before = settled()
+        with late(1000):
+            most = settled() - before
+        assert 30 < most < 1000
+        # Some replies were made that did not begin to be written.
+        for count in range(most - 25, most + 2):
+            with late(count) as s:
+                settled()
+                assert receive(s, count * len(reply)) == count * reply
+
+
 def test_end_right_behind_a_request(start, authority):
     """A client's `close_notify` that comes with its last request, while its socket stays open."""
     server = start("soft")
