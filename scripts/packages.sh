@@ -28,7 +28,7 @@ serve="g++ clang make perl python3 python3-venv ca-certificates $rust zlib1g-dev
 # that name would start a service.
 # The firmware's compiler and C library.
 machine="gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf"
-test="ccache libpython3-dev libmemcached-tools redis-tools tcl netcat-openbsd iproute2 iputils-ping $go $machine"
+test="ccache libpython3-dev libmemcached-tools redis-tools tcl netcat-openbsd openssl libio-socket-ssl-perl iproute2 iputils-ping $go $machine"
 # DPDK with all its drivers.
 dpdk="libdpdk-dev pkgconf"
 # With a typeface.
@@ -50,7 +50,8 @@ if ! command -v dpkg-query > /dev/null; then
   echo "  clang++ and g++ for C++17, make, perl, Python 3.9 or newer with venv, Rust 1.91 or newer,"
   echo "  for FEATURES=dpdk DPDK 22.11 with its headers, and pkg-config,"
   echo "  for FEATURES=machine and the tests riscv64-unknown-elf-gcc with picolibc,"
-  echo "  for the tests the tools of libmemcached, Redis 7.0 and its tools, Tcl, Go 1.18 or newer, nc, ip and ping."
+  echo "  for the tests the tools of libmemcached, Redis 7.0 and its tools, Tcl, Go 1.18 or newer, nc, openssl, Perl's"
+  echo "  IO::Socket::SSL, ip and ping."
   exit 0
 fi
 

@@ -78,10 +78,11 @@ def expected(body):
     return told
 
 
-def run(copy, name, seconds):
-    """`passes`, `fails` or `left out`, and what was said."""
+def run(copy, name, seconds, tls=False):
+    """`passes`, `fails` or `left out`, and what was said. With TLS all of its connections are by that."""
+    environment = os.environ | ({"SSL_TEST": "1"} if tls else {})
     process = subprocess.Popen(["perl", "-I.", f"t/{name}"], cwd=copy, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                               text=True, errors="replace", start_new_session=True)
+                               text=True, errors="replace", start_new_session=True, env=environment)
     out = said = ""
     try:
         said, _ = process.communicate(timeout=seconds)
@@ -105,8 +106,11 @@ def run(copy, name, seconds):
 def test_memcached(suite, name):
     copy, body = suite
     expect = expected(body)[name]
+    tls = body == "soft" and name.startswith("ssl_")
+    if tls and subprocess.run(["perl", "-MIO::Socket::SSL", "-e1"], capture_output=True).returncode:
+        pytest.skip("Perl's IO::Socket::SSL is not installed: `make setup`")
     # What does not pass may wait for what does not come.
-    became, said = run(copy, name, 40 if expect == "fails" else 3600)
+    became, said = run(copy, name, 40 if expect == "fails" else 3600, tls)
     assert became == expect, said[-5000:]
 
 

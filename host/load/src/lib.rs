@@ -10,6 +10,8 @@ mod protocol;
 mod rate;
 mod report;
 mod tcp;
+#[cfg_attr(not(feature = "tls"), path = "no_tls.rs")]
+mod tls;
 mod udp;
 mod windows;
 
@@ -102,6 +104,21 @@ pub struct LoadArgs {
     /// Use UDP.
     #[arg(long)]
     pub udp: bool,
+    /// Use TLS.
+    #[arg(long, conflicts_with = "udp")]
+    pub tls: bool,
+    /// Who signs the server's certificate, in PEM.
+    #[arg(long, value_name = "FILE", requires = "tls")]
+    pub cacert: Option<PathBuf>,
+    /// Take any certificate of the server.
+    #[arg(long, requires = "tls", conflicts_with = "cacert")]
+    pub tls_skip_verify: bool,
+    /// The connections' own certificate, in PEM.
+    #[arg(long, value_name = "FILE", requires = "tls")]
+    pub cert: Option<PathBuf>,
+    /// Its private key, if that is not in the same file.
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    pub key: Option<PathBuf>,
     /// Seed of the random keys.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,

@@ -18,6 +18,7 @@ use rand::SeedableRng;
 use crate::progress::Seen;
 use crate::protocol::Wire;
 use crate::rate::{limited_loop, open_loop, Schedule};
+use crate::tls::{Secure, Tls};
 use crate::{Count, Figures, LoadArgs, Quota, Requests, Span, Turns};
 
 /// Connections that are made at once: servers do not queue any number.
@@ -31,8 +32,52 @@ struct Batch {
     left: usize,
 }
 
+enum Stream {
+    Plain(TcpStream),
+    Tls(Box<Tls>),
+}
+
+impl Stream {
+    fn socket(&mut self) -> &mut TcpStream {
+        match self {
+            Stream::Plain(s) => s,
+            Stream::Tls(s) => &mut s.socket,
+        }
+    }
+
+    /// Whether it can be used; goes on with what has to be done before.
+    fn is_up(&mut self) -> std::io::Result<bool> {
+        match self {
+            Stream::Plain(_) => Ok(true),
+            Stream::Tls(s) => s.shake(),
+        }
+    }
+
+    /// Sends on what it took.
+    fn push(&mut self) -> std::io::Result<()> {
+        match self {
+            Stream::Plain(_) => Ok(()),
+            Stream::Tls(s) => s.push(),
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self {
+            Stream::Plain(s) => s.write(bytes),
+            Stream::Tls(s) => s.write(bytes),
+        }
+    }
+
+    fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
+        match self {
+            Stream::Plain(s) => s.read(to),
+            Stream::Tls(s) => s.read(to),
+        }
+    }
+}
+
 pub(crate) struct Client {
-    stream: TcpStream,
+    stream: Stream,
     requests: Requests,
     quota: Quota,
     /// When those requests were due that wait for room among those in flight.
@@ -102,6 +147,7 @@ impl Client {
     }
 
     fn send_rest(&mut self, thread: &mut Thread) -> Result<()> {
+        self.stream.push().context("write")?;
         if !self.unsent.is_empty() {
             let sent = write(&mut self.stream, &self.unsent, &mut thread.figures)?;
             self.unsent.drain(..sent);
@@ -185,7 +231,7 @@ impl Client {
     }
 }
 
-fn write(stream: &mut TcpStream, bytes: &[u8], figures: &mut Figures) -> Result<usize> {
+fn write(stream: &mut Stream, bytes: &[u8], figures: &mut Figures) -> Result<usize> {
     match stream.write(bytes) {
         Ok(n) => {
             figures.bytes_out += n as u64;
@@ -214,8 +260,9 @@ fn connect(
     poll: &mut Poll,
     events: &mut Events,
 ) -> Result<Vec<Client>> {
+    let secure = Secure::new(args)?;
     let mut clients: Vec<Client> = Vec::with_capacity(args.clients);
-    let mut connected = vec![false; args.clients];
+    let (mut connected, mut up) = (vec![false; args.clients], vec![false; args.clients]);
     let mut open = 0;
     while open < args.clients {
         while clients.len() < args.clients.min(open + CONNECTING) {
@@ -224,6 +271,10 @@ fn connect(
                 TcpStream::connect(server).with_context(|| format!("connect to {server}"))?;
             let both = Interest::READABLE | Interest::WRITABLE;
             poll.registry().register(&mut stream, Token(n), both)?;
+            let stream = match &secure {
+                None => Stream::Plain(stream),
+                Some(secure) => Stream::Tls(Box::new(secure.begin(stream)?)),
+            };
             clients.push(Client {
                 stream,
                 requests: Requests::new(args, first_client + n as u64),
@@ -239,13 +290,16 @@ fn connect(
         wait(poll, events, None)?;
         for event in events.iter() {
             let n = event.token().0;
-            if let Some(e) = clients[n].stream.take_error()? {
+            if let Some(e) = clients[n].stream.socket().take_error()? {
                 return Err(e).with_context(|| format!("connect to {server}"));
             }
             if event.is_writable() && !connected[n] {
-                clients[n].stream.set_nodelay(true)?;
+                clients[n].stream.socket().set_nodelay(true)?;
                 connected[n] = true;
-                open += 1;
+            }
+            if connected[n] && !up[n] {
+                up[n] = clients[n].stream.is_up().with_context(|| format!("{server}: TLS"))?;
+                open += usize::from(up[n]);
             }
         }
     }

@@ -14,6 +14,7 @@ use wirekv_proto::{
 };
 use wirekv_store::Item;
 
+use crate::login;
 use crate::operation::Operation;
 use crate::ops::{self, Deleted, Delta, Mode, Put, Stored, Sum};
 
@@ -25,6 +26,10 @@ const NO_NEW_ITEM: &[u8] = b"Out of memory allocating new item";
 const NO_INCREMENT: &[u8] = b"Out of memory incrementing value";
 /// More extras and key than this are not waited for: whatever they are, they are wrong.
 const MAX_HEAD: usize = 8 << 10;
+
+/// Longest mechanism, user and password that are waited for.
+const LOGIN_MAX: usize = 4 << 10;
+const VERSION: u8 = 0x0b;
 
 /// Why a request failed, as the reply's status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +82,8 @@ pub enum Op {
     Version,
     Stat,
     Quit,
+    /// A text that is known by now.
+    Say,
     Fail {
         status: Status,
         close: bool,
@@ -95,7 +102,7 @@ impl Op {
             Op::Delete => "delete",
             Op::Flush => "flush_all",
             Op::Stat => "stats",
-            Op::Noop | Op::Version | Op::Quit | Op::Fail { .. } => "other",
+            Op::Noop | Op::Version | Op::Quit | Op::Say | Op::Fail { .. } => "other",
         }
     }
 }
@@ -158,7 +165,7 @@ pub(crate) fn parse<O: From<crate::Op>>(input: &[u8], engine: &Engine) -> Parsed
         let (skip, what) = match header.opcode {
             0x20 if head > 0 || body > 0 => return fail(Status::Invalid),
             0x21 | 0x22 if extras > 0 || key == 0 => return fail(Status::Invalid),
-            // SASL is not configured.
+            0x20..=0x22 if engine.settings.sasl => return parse_sasl(input, &header, engine).0,
             0x20..=0x22 => (body - key, Status::Unknown),
             _ => (body, Status::Unknown),
         };
@@ -194,6 +201,65 @@ pub(crate) fn parse<O: From<crate::Op>>(input: &[u8], engine: &Engine) -> Parsed
         Op::Quit => Parsed::Last(asked(what, request)),
         _ => Parsed::Request(asked(what, request)),
     }
+}
+
+/// A request of a client that was not let in yet, and whether that lets it in. It may ask what memcached answers
+/// everybody.
+#[cold]
+pub(crate) fn parse_login<O: From<crate::Op>>(input: &[u8], engine: &Engine) -> (Parsed<O>, bool) {
+    if input.len() < HEADER || input[0] != REQUEST {
+        return (parse(input, engine), false);
+    }
+    let header = Header::of(input);
+    let Header { opcode, key, extras, .. } = header;
+    match opcode {
+        0x21 | 0x22 if engine.settings.sasl && extras == 0 && key > 0 => {
+            return parse_sasl(input, &header, engine)
+        }
+        VERSION | 0x20..=0x22 if engine.settings.sasl => return (parse(input, engine), false),
+        _ => {}
+    }
+    let status = if key + extras > header.body as usize { Status::Unknown } else { Status::Auth };
+    let request = Request { len: HEADER as u32, ..Request::default() };
+    let fail = Op::Fail { status, close: true };
+    (Parsed::Last(Asked::new(crate::Op::Binary(fail).into(), request)), false)
+}
+
+/// SASL's list of mechanisms, its beginning with one, a further step in it; and whether that lets the client in.
+#[cold]
+fn parse_sasl<O: From<crate::Op>>(
+    input: &[u8],
+    header: &Header,
+    engine: &Engine,
+) -> (Parsed<O>, bool) {
+    const LIST: u8 = 0x20;
+    const BEGIN: u8 = 0x21;
+    const MECHANISM_MAX: usize = 32;
+    let (body, key) = (header.body as usize, header.key);
+    let asked = |op, say, len: usize| {
+        let request = Request { len: len as u32, say, ..Request::default() };
+        Asked::new(crate::Op::Binary(op).into(), request)
+    };
+    if header.opcode == LIST {
+        return (Parsed::Request(asked(Op::Say, b"PLAIN", HEADER)), false);
+    }
+    let fail = |status, close| Op::Fail { status, close };
+    if key > body || body > LOGIN_MAX {
+        return (Parsed::Last(asked(fail(Status::Invalid, true), b"", HEADER)), false);
+    }
+    let end = HEADER + body;
+    if input.len() < end {
+        return (Parsed::Need(end - input.len()), false);
+    }
+    let (mechanism, data) = input[HEADER..end].split_at(key);
+    if key > MECHANISM_MAX {
+        return (Parsed::Request(asked(fail(Status::Invalid, false), b"", end)), false);
+    }
+    // PLAIN has no further step.
+    let plain = header.opcode == BEGIN && mechanism == b"PLAIN";
+    let admitted = plain && login::is_plain_right(data, engine);
+    let op = if admitted { Op::Say } else { fail(Status::Auth, false) };
+    (Parsed::Request(asked(op, b"Authenticated", end)), admitted)
 }
 
 fn operation(command: Command) -> Op {
@@ -329,6 +395,7 @@ impl Operation for Op {
             Op::Noop => reply(input, 0, b"", out),
             Op::Version => reply(input, 0, engine.settings.version.as_bytes(), out),
             Op::Stat => return stat(request, input, engine, server, out),
+            Op::Say => reply(input, 0, request.say, out),
             Op::Quit => {
                 if !request.quiet {
                     reply(input, 0, b"", out);

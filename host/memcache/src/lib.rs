@@ -8,6 +8,7 @@ pub mod classic;
 mod dump;
 mod line;
 pub mod lines;
+mod login;
 pub mod meta;
 mod operation;
 pub mod ops;
@@ -36,6 +37,19 @@ enum Spoken {
     Unknown,
     Text(Text),
     Binary,
+    /// The same before the client was let in.
+    Stranger {
+        binary: bool,
+    },
+}
+
+impl Spoken {
+    fn known(binary: bool) -> Spoken {
+        match binary {
+            true => Spoken::Binary,
+            false => Spoken::Text(Text::default()),
+        }
+    }
 }
 
 /// What a request asks for.
@@ -71,7 +85,7 @@ macro_rules! each {
 impl Memcache {
     /// Whether it is the binary protocol, as far as something was said.
     pub fn speaks_binary(&self) -> bool {
-        matches!(self.0, Spoken::Binary)
+        matches!(self.0, Spoken::Binary | Spoken::Stranger { binary: true })
     }
 
     /// Within a `get` line whose end has not come, and whose keys so far were parsed.
@@ -84,7 +98,7 @@ impl Memcache {
     pub fn parse_short<O: From<Op>>(&self, input: &[u8], engine: &Engine) -> Option<Asked<O>> {
         match &self.0 {
             Spoken::Text(text) => text.parse_short(input, engine),
-            Spoken::Unknown | Spoken::Binary => None,
+            Spoken::Unknown | Spoken::Binary | Spoken::Stranger { .. } => None,
         }
     }
 
@@ -94,6 +108,10 @@ impl Memcache {
         match &mut self.0 {
             Spoken::Text(text) => text.parse(input, engine),
             Spoken::Binary => binary::parse(input, engine),
+            Spoken::Stranger { binary } => {
+                let binary = *binary;
+                self.parse_login(binary, input, engine)
+            }
             Spoken::Unknown => {
                 let Some(first) = input.first() else { return Parsed::Need(1) };
                 let binary = match engine.settings.protocol {
@@ -101,13 +119,31 @@ impl Memcache {
                     Protocol::Ascii => false,
                     Protocol::Binary => true,
                 };
-                self.0 = match binary {
-                    true => Spoken::Binary,
-                    false => Spoken::Text(Text::default()),
+                self.0 = match engine.settings.users {
+                    Some(_) => Spoken::Stranger { binary },
+                    None => Spoken::known(binary),
                 };
                 self.parse_first(input, engine)
             }
         }
+    }
+
+    /// The request of a client that was not let in yet.
+    #[cold]
+    fn parse_login<O: From<Op>>(
+        &mut self,
+        binary: bool,
+        input: &[u8],
+        engine: &Engine,
+    ) -> Parsed<O> {
+        let (parsed, admitted) = match binary {
+            true => binary::parse_login(input, engine),
+            false => login::parse(input, engine),
+        };
+        if admitted {
+            self.0 = Spoken::known(binary);
+        }
+        parsed
     }
 
     #[cold]

@@ -10,14 +10,12 @@ pub const OFF: &[&str] = &[
     "proxy_enabled",
     "proxy_uring_enabled",
     "slab_reassign",
-    "ssl_enabled",
     "ssl_kernel_tls",
-    "ssl_session_cache",
     "temp_lru",
     "track_sizes",
 ];
 /// Settings of memcached that name a file or number that is not set.
-pub const NOT_SET: &[&str] = &["memory_file", "num_napi_ids", "ssl_chain_cert", "ssl_key"];
+pub const NOT_SET: &[&str] = &["num_napi_ids"];
 
 /// Counters that memcached has for each slab class.
 pub const OF_A_SLAB: &[&str] = &[

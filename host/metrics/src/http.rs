@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
@@ -130,11 +130,14 @@ impl<A: Fn(Asked, Reply)> Source<A> {
 /// Answers HTTP requests to `address`, in a thread of its own: `/metrics` with what `ask` brings, `/healthz` with
 /// whether it brings anything, `/keys` with the hottest keys, `/` with a page that shows it.
 ///
+/// A client from an address that `allows` says no of is closed.
+///
 /// # Errors
 ///
 /// The address cannot be had.
 pub fn serve(
     address: SocketAddr,
+    allows: impl Fn(IpAddr) -> bool + Send + 'static,
     ask: impl Fn(Asked, Reply) + Send + Sync + 'static,
 ) -> Result<()> {
     let context = || format!("--metrics {address}: cannot serve there");
@@ -143,22 +146,26 @@ pub fn serve(
     let runtime = runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
     let listener = runtime.block_on(async { TcpListener::from_std(listener) })?;
     let source = Arc::new(Source { ask, last: Default::default() });
-    let run = move || runtime.block_on(accept(listener, source));
+    let run = move || runtime.block_on(accept(listener, allows, source));
     Builder::new().name("metrics".into()).spawn(run)?;
     Ok(())
 }
 
 async fn accept<A: Fn(Asked, Reply) + Send + Sync + 'static>(
     listener: TcpListener,
+    allows: impl Fn(IpAddr) -> bool,
     source: Arc<Source<A>>,
 ) {
     let mut clients = VecDeque::with_capacity(CLIENTS);
     loop {
-        let Ok((stream, _)) = listener.accept().await else {
+        let Ok((stream, from)) = listener.accept().await else {
             // No file descriptor is left, for instance: again a little later.
             sleep(PATIENCE / 10).await;
             continue;
         };
+        if !allows(from.ip()) {
+            continue;
+        }
         clients.retain(|client: &tokio::task::JoinHandle<()>| !client.is_finished());
         if clients.len() == CLIENTS {
             if let Some(oldest) = clients.pop_front() {

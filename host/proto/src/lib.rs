@@ -24,6 +24,7 @@ mod prefixes;
 mod request;
 mod server;
 mod session;
+pub mod users;
 
 // begin version: Made by spec/gen.py from spec/commands.toml: `make spec`.
 /// The memcached whose protocols these are.
@@ -39,3 +40,4 @@ pub use prefixes::Prefixes;
 pub use request::{Asked, Next, Parse, Parsed, Request, Span};
 pub use server::{Engine, Protocol, Server, Settings, Told};
 pub use session::Session;
+pub use users::Users;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wirekv_store::Local;
 
-use crate::{Counters, Prefixes};
+use crate::{Counters, Prefixes, Users};
 
 /// Which protocol a connection may speak (`-B`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,6 +38,9 @@ pub struct Settings {
     pub flush: bool,
     /// What `stats detail` counts (`-D`).
     pub prefixes: Arc<Prefixes>,
+    /// Clients of memcached's protocols must be one of these (`-Y`); and may say so in the binary one (`-S`).
+    pub users: Option<Arc<Users>>,
+    pub sasl: bool,
     /// Values from this length on are taken in pieces instead of waiting for the whole block in
     /// the input buffer, which must hold this and a command line.
     pub stream_from: usize,
@@ -70,6 +73,8 @@ impl Default for Settings {
             crawler: true,
             flush: true,
             prefixes: Arc::default(),
+            users: None,
+            sasl: false,
             stream_from: 16 << 10,
             place_ms: 500,
             multiget_max: 16 << 10,
@@ -131,6 +136,11 @@ pub trait Server {
     /// `stats reset`: the counters of all threads begin anew, `own` among them.
     fn reset(&mut self, own: &mut Counters) {
         *own = Counters::default();
+    }
+
+    /// `refresh_certs`: whether certificates were read again. `None`: there are none.
+    fn refresh_certs(&mut self) -> Option<bool> {
+        None
     }
 
     /// `verbosity <level>`.

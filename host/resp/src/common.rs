@@ -4,11 +4,15 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use wirekv_proto::users::is_equal;
+use wirekv_proto::Users;
 
 use super::args::Args;
 use super::client::Client;
+use super::connection::USER;
 use super::kept::Kept;
 use super::latency::Latency;
 use super::locked;
@@ -42,6 +46,8 @@ pub struct Rates {
 pub struct Common {
     has_password: AtomicBool,
     password: RwLock<Vec<u8>>,
+    /// Others who may come in, by names.
+    users: Option<Arc<Users>>,
     is_protected: AtomicBool,
     debug: bool,
     start: Instant,
@@ -81,6 +87,7 @@ impl Common {
         Common {
             has_password: AtomicBool::new(!password.is_empty()),
             password: RwLock::new(password.to_vec()),
+            users: None,
             is_protected: AtomicBool::new(is_protected),
             debug,
             start,
@@ -95,6 +102,11 @@ impl Common {
         }
     }
 
+    /// These may come in, too.
+    pub fn with_users(self, users: Option<Arc<Users>>) -> Common {
+        Common { users, ..self }
+    }
+
     /// From now on. Connections that are there stay as they are.
     pub fn set_password(&self, password: &[u8]) {
         let mut now = self.password.write().unwrap_or_else(PoisonError::into_inner);
@@ -106,7 +118,7 @@ impl Common {
     /// Clients must give one.
     #[inline]
     pub fn has_password(&self) -> bool {
-        self.has_password.load(Relaxed)
+        self.has_password.load(Relaxed) || self.users.is_some()
     }
 
     /// An empty one is none.
@@ -115,11 +127,14 @@ impl Common {
     }
 
     /// Whether a client that says this may come in.
-    pub fn admits(&self, password: &[u8]) -> bool {
+    pub fn admits(&self, user: &[u8], password: &[u8]) -> bool {
         let right = self.password.read().unwrap_or_else(PoisonError::into_inner);
-        // Every byte is looked at, so that the time says nothing of where they differ.
-        let differ = right.iter().zip(password).fold(0, |sum, (a, b)| sum | (a ^ b));
-        right.is_empty() || (differ == 0 && right.len() == password.len())
+        let default = match right.is_empty() {
+            true => self.users.is_none(),
+            false => is_equal(&right, password),
+        };
+        (default & (user == USER.as_bytes()))
+            || self.users.as_ref().is_some_and(|users| users.admit(user, password))
     }
 
     /// In protected mode, while there is no password, clients of other machines are sent away.

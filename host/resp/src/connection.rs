@@ -26,7 +26,7 @@ const NOT_AN_INT: Error =
 /// Connections keep it, and CLIENT LIST and SLOWLOG tell it.
 const NAME_MAX: usize = 1024;
 /// The one user that there is.
-const USER: &str = "default";
+pub const USER: &str = "default";
 
 pub const COMMANDS: &[Command] = &[
     Command::new(rows::AUTH, auth),
@@ -97,7 +97,7 @@ fn auth(call: &mut Call<'_>) -> Result<(), Error> {
 }
 
 fn log_in(call: &mut Call<'_>, user: &[u8], password: &[u8]) -> Result<(), Error> {
-    if user != USER.as_bytes() || !call.engine.common.admits(password) {
+    if !call.engine.common.admits(user, password) {
         return Err(WRONG_PASS);
     }
     call.client.authenticated = true;

@@ -15,6 +15,7 @@ use wirekv_resp::Shown;
 
 use crate::dialect::{Request, Session};
 use crate::io::retry;
+use crate::tls::Tls;
 
 /// So much of what a client still sends behind the last reply is read, and for so long.
 const LINGER_BYTES: usize = 64 << 20;
@@ -81,6 +82,7 @@ impl Peer {
 pub enum Stream {
     Tcp(TcpStream),
     Unix(UnixStream),
+    Tls(Box<Tls>),
 }
 
 impl Stream {
@@ -88,6 +90,7 @@ impl Stream {
         match self {
             Stream::Tcp(s) => s,
             Stream::Unix(s) => s,
+            Stream::Tls(s) => &mut s.socket,
         }
     }
 
@@ -95,13 +98,45 @@ impl Stream {
         match self {
             Stream::Tcp(s) => s.as_raw_fd(),
             Stream::Unix(s) => s.as_raw_fd(),
+            Stream::Tls(s) => s.socket.as_raw_fd(),
         }
+    }
+
+    /// What is read from the socket is what the client sends.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        !matches!(self, Stream::Tls(_))
+    }
+
+    /// The client must not be there.
+    pub fn refuse(&mut self, why: &[u8]) {
+        let _ = match self {
+            Stream::Tcp(s) => s.write(why).map(|_| ()),
+            Stream::Unix(s) => s.write(why).map(|_| ()),
+            Stream::Tls(s) => {
+                s.refuse();
+                Ok(())
+            }
+        };
+    }
+
+    /// It cannot be used before a handshake is over.
+    #[inline]
+    pub fn is_shaking(&self) -> bool {
+        matches!(self, Stream::Tls(s) if s.is_shaking())
+    }
+
+    /// The client has sent its end, of which no event tells.
+    #[inline]
+    fn is_over(&self) -> bool {
+        matches!(self, Stream::Tls(s) if s.is_over())
     }
 
     pub fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         match self {
             Stream::Tcp(s) => s.read(to),
             Stream::Unix(s) => s.read(to),
+            Stream::Tls(s) => s.read(to),
         }
     }
 
@@ -111,14 +146,17 @@ impl Stream {
             (Stream::Tcp(s), [one]) => s.write(one),
             (Stream::Tcp(s), _) => s.write_vectored(parts),
             (Stream::Unix(s), _) => s.write_vectored(parts),
+            (Stream::Tls(s), _) => s.write(parts),
         }
     }
 
     /// Nothing more is written, or read behind what has come.
-    fn shutdown(&self, how: Shutdown) -> io::Result<()> {
+    fn shutdown(&mut self, how: Shutdown) -> io::Result<()> {
         match self {
             Stream::Tcp(s) => s.shutdown(how),
             Stream::Unix(s) => s.shutdown(how),
+            Stream::Tls(s) if how == Shutdown::Write => s.end(),
+            Stream::Tls(s) => s.socket.shutdown(how),
         }
     }
 }
@@ -210,6 +248,10 @@ impl Conn {
     }
 
     pub fn deregister(&mut self, registry: &Registry) {
+        if let Stream::Tls(s) = &mut self.stream {
+            // As far as it can be told.
+            let _ = s.end();
+        }
         let _ = self.stream.source().deregister(registry);
     }
 
@@ -225,7 +267,7 @@ impl Conn {
             Ok(n) => {
                 // Less than there is room for is all there was. Not so behind urgent data (RFC 6093),
                 // where a read ends, too: of that an event tells that comes before or after the read.
-                self.readable = n == size || self.reads_short;
+                self.readable = n == size || self.reads_short || self.stream.is_over();
                 return n;
             }
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => self.readable = false,
@@ -252,6 +294,22 @@ impl Conn {
             }
         }
         total
+    }
+
+    /// Sends on what there is besides replies.
+    #[inline]
+    pub fn push(&mut self) {
+        if let Stream::Tls(s) = &mut self.stream {
+            self.lost |= s.push().is_err();
+        }
+    }
+
+    /// Its handshake has taken too long.
+    pub fn give_up(&mut self) {
+        if let Stream::Tls(s) = &mut self.stream {
+            s.give_up();
+        }
+        self.lost = true;
     }
 
     /// The last reply is written: nothing is kept of it, and the client is told the end. A socket that is

@@ -8,6 +8,8 @@ use mio::net::UdpSocket;
 use wirekv_memcache::udp::{self, Errors, Exchange};
 use wirekv_proto::{Engine, Out, Server};
 
+use crate::options::Options;
+
 /// Datagrams taken from a socket, and as many sent, before others have their turn.
 const TURN: usize = 64;
 
@@ -43,8 +45,9 @@ pub struct Turn {
 /// What was not said.
 #[derive(Clone, Copy, Default)]
 pub struct Withheld {
-    /// Datagrams that are no requests.
+    /// Datagrams that are no requests, and those from addresses that are not listed.
     pub ignored: u64,
+    pub strangers: u64,
     /// Errors beyond the limit, and to services.
     pub limited: u64,
     pub services: u64,
@@ -70,6 +73,7 @@ impl Port {
         engine: &mut Engine,
         server: &mut dyn Server,
         errors: &mut Errors,
+        options: &Options,
     ) -> Turn {
         let mut turn = Turn::default();
         let (mut received, mut sent) = (0, 0);
@@ -79,6 +83,10 @@ impl Port {
                 match self.socket.recv_from(&mut self.input) {
                     Ok((len, from)) => {
                         turn.read += len;
+                        if !options.allows(from.ip()) {
+                            turn.withheld.strangers += 1;
+                            continue;
+                        }
                         self.len = len;
                         self.current = Exchange::new(&self.input[..len]).map(|exchange| Current {
                             from,

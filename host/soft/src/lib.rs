@@ -11,24 +11,31 @@ mod conn;
 mod datagrams;
 mod dialect;
 mod io;
+mod keys;
 mod listen;
 mod metrics;
 mod options;
+mod passwords;
 mod shared;
 mod stats;
 mod time;
 mod timing;
+#[cfg_attr(not(feature = "tls"), path = "no_tls.rs")]
+mod tls;
 mod worker;
 
 use std::net::SocketAddr;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{mpsc, Arc};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{anyhow, Context, Result};
+use keys::Keys;
 use listen::{Acceptor, Sockets, Spoken};
 use mio::Waker;
-pub use options::Options;
+pub use options::{Access, Network, Options, Secure, Verify, PIECE};
+use passwords::Passwords;
 use shared::{Shared, FIRST_SECOND};
 pub use time::Clock;
 use time::Time;
@@ -80,11 +87,16 @@ impl Soft {
         clock: Clock,
         on_shutdown: Box<dyn Fn() + Send + Sync>,
     ) -> Result<Soft> {
-        let mut sockets = Sockets::open(&options)?;
-        let addresses = sockets.addresses(Spoken::Memcached);
-        let redis = sockets.addresses(Spoken::Redis);
+        let keys = Keys::read(&options)?;
+        let mut sockets = Sockets::open(&options, &keys)?;
         // With the ports that the kernel chose, for `stats settings`.
-        options.tcp.clone_from(&addresses);
+        options.tcp = sockets.addresses(Spoken::Memcached, false);
+        if let Some(secure) = &mut options.access.tls {
+            secure.addresses = sockets.addresses(Spoken::Memcached, true);
+        }
+        let addresses = options.memcached().copied().collect();
+        let mut redis = sockets.addresses(Spoken::Redis, false);
+        redis.extend(sockets.addresses(Spoken::Redis, true));
         let began = clock();
         let unix = unix_time();
         let epoch_ms = (unix.as_millis() as u64).saturating_sub(began);
@@ -117,11 +129,13 @@ impl Soft {
             eprintln!("wirekv: -e {}: {why}; it begins empty", path.display());
         }
         let epoch = unix.as_secs() as i64 - i64::from(store.now());
-        let common = Arc::new(Common::new(&options.password, options.protected, options.debug));
         let prefixes = Arc::new(match options.delimiter {
             Some(delimiter) => Prefixes::new(delimiter, true),
             None => Prefixes::default(),
         });
+        let passwords = Passwords::read(&options)?;
+        let common = Common::new(&passwords.of_redis, options.protected, options.debug);
+        let common = Arc::new(common.with_users(passwords.users.clone()));
         let settings = Arc::new(Settings {
             version: MEMCACHED_VERSION.into(),
             epoch,
@@ -133,15 +147,17 @@ impl Soft {
             shutdown: options.shutdown,
             flush: options.flush,
             prefixes: prefixes.clone(),
+            users: passwords.users.clone(),
+            sasl: options.access.sasl,
             ..Settings::default()
         });
         let (metrics, resident) = (options.metrics, options.resident);
         let shared = Arc::new(Shared::new(
             options,
-            MEMCACHED_VERSION.into(),
             store.clone(),
             common.clone(),
             prefixes,
+            (keys, passwords.users),
             (clock, epoch),
             on_shutdown,
         ));
@@ -212,6 +228,11 @@ impl Soft {
         self.shared.general(None, &mut |name, value| line(name, &value.to_string()));
     }
 
+    /// Reads certificates and passwords again. Connections that are there go on.
+    pub fn renew(&self) -> Result<()> {
+        self.shared.renew()
+    }
+
     /// Asks the clock now; otherwise it is the next second's matter that a clock was set.
     pub fn tick(&self) {
         self.time.tick();
@@ -222,6 +243,7 @@ impl Soft {
     pub fn confine(&self, removes_files: bool) -> Result<()> {
         let options = &self.shared.options;
         let unix = options.unix.is_some() || options.unix_redis.is_some();
+        self.shared.confined.store(true, Relaxed);
         confine::confine(removes_files || unix, options.file.is_some())
     }
 

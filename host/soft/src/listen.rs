@@ -1,6 +1,6 @@
 //! Sockets to listen on, and the thread that accepts connections and keeps the time.
 
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -17,9 +17,11 @@ use wirekv_resp::{Client, Common, Shown};
 
 use crate::conn::{Conn, Peer, Stream};
 use crate::dialect::{Either, Session};
+use crate::keys::Keys;
 use crate::options::Options;
 use crate::shared::Shared;
 use crate::time::Time;
+use crate::tls::Certificates;
 use crate::worker::Inbox;
 
 /// What the clients of a listener speak.
@@ -38,10 +40,19 @@ impl Spoken {
         }
     }
 
+    /// And one from an address that is not listed.
+    fn stranger(self) -> &'static [u8] {
+        match self {
+            Spoken::Memcached => b"CLIENT_ERROR unauthenticated\r\n",
+            Spoken::Redis => b"-DENIED connections from this address are not allowed\r\n",
+        }
+    }
+
     /// The flag that chooses the TCP port.
-    fn port_flag(self) -> &'static str {
+    fn port_flag(self, tls: bool) -> &'static str {
         match self {
             Spoken::Memcached => "-p",
+            Spoken::Redis if tls => "--tls-port",
             Spoken::Redis => "--redis-port",
         }
     }
@@ -54,7 +65,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(8);
 
 enum Listener {
-    Tcp(TcpListener, SocketAddr),
+    Tcp(TcpListener, SocketAddr, Option<Arc<Certificates>>),
     /// In this order: while the socket is there, no other file has its inode.
     Unix(SocketFile, UnixListener),
 }
@@ -88,13 +99,20 @@ pub struct Sockets {
 }
 
 impl Sockets {
-    pub fn open(options: &Options) -> Result<Sockets> {
+    pub fn open(options: &Options, keys: &Keys) -> Result<Sockets> {
         let mut listeners = Vec::new();
-        let memcached = (&options.tcp, &options.unix, Spoken::Memcached);
-        let redis = (&options.redis, &options.unix_redis, Spoken::Redis);
-        for (tcp, unix, spoken) in [memcached, redis] {
-            for address in tcp {
-                let socket = bind(*address, Type::STREAM, spoken.port_flag())?;
+        let memcached = (&options.tcp, &options.access.tls, &options.unix, Spoken::Memcached);
+        let redis = (&options.redis, &options.access.redis_tls, &options.unix_redis, Spoken::Redis);
+        for (tcp, tls, unix, spoken) in [memcached, redis] {
+            let certificates = match spoken {
+                Spoken::Memcached => &keys.memcached,
+                Spoken::Redis => &keys.redis,
+            };
+            let plain = tcp.iter().map(|address| (address, None, spoken.port_flag(false)));
+            let tls = tls.iter().flat_map(|secure| &secure.addresses);
+            let tls = tls.map(|address| (address, certificates.clone(), spoken.port_flag(true)));
+            for (address, certificates, flag) in plain.chain(tls) {
+                let socket = bind(*address, Type::STREAM, flag)?;
                 if let Some(seconds) = options.keep_alive {
                     // Connections have it from the socket that they came through.
                     let silence = Duration::from_secs(seconds.into());
@@ -105,7 +123,7 @@ impl Sockets {
                 socket.listen(options.backlog)?;
                 let listener = TcpListener::from_std(socket.into());
                 let address = listener.local_addr()?;
-                listeners.push((Listener::Tcp(listener, address), spoken));
+                listeners.push((Listener::Tcp(listener, address, certificates), spoken));
             }
             if let Some((path, mode)) = unix {
                 listeners.push((bind_unix(path, *mode, options.backlog)?, spoken));
@@ -121,13 +139,12 @@ impl Sockets {
         Ok(Sockets { listeners, udp })
     }
 
-    /// The TCP addresses, ports as the kernel gave them.
     /// Has `stats conns` name them.
     pub fn tell(&self, shared: &Shared) -> Result<()> {
         let now = shared.store.now();
         for (listener, _) in &self.listeners {
             let name = match listener {
-                Listener::Tcp(_, address) => format!("tcp:{address}"),
+                Listener::Tcp(_, address, _) => format!("tcp:{address}"),
                 Listener::Unix(file, _) => format!("unix:{}", file.path.display()),
             };
             shared.tell(Arc::new(Peer::listening(name, now)));
@@ -139,11 +156,16 @@ impl Sockets {
         Ok(())
     }
 
-    pub fn addresses(&self, spoken: Spoken) -> Vec<SocketAddr> {
+    /// The TCP addresses, with TLS or without, ports as the kernel gave them.
+    pub fn addresses(&self, spoken: Spoken, tls: bool) -> Vec<SocketAddr> {
         self.listeners
             .iter()
             .filter_map(|(listener, speaks)| match listener {
-                Listener::Tcp(_, address) if *speaks == spoken => Some(*address),
+                Listener::Tcp(_, address, certificates)
+                    if *speaks == spoken && certificates.is_some() == tls =>
+                {
+                    Some(*address)
+                }
                 _ => None,
             })
             .collect()
@@ -228,7 +250,7 @@ impl Acceptor {
         for (i, (listener, _)) in listeners.listeners.iter_mut().enumerate() {
             let registry = poll.registry();
             match listener {
-                Listener::Tcp(l, _) => registry.register(l, Token(i), Interest::READABLE)?,
+                Listener::Tcp(l, ..) => registry.register(l, Token(i), Interest::READABLE)?,
                 Listener::Unix(_, l) => registry.register(l, Token(i), Interest::READABLE)?,
             }
         }
@@ -285,19 +307,25 @@ impl Acceptor {
             let (listener, spoken) = &self.listeners[index];
             let spoken = *spoken;
             let accepted = match listener {
-                Listener::Tcp(listener, address) => listener.accept().map(|(stream, peer)| {
-                    // A reply is complete when it is sent.
-                    let _ = stream.set_nodelay(true);
-                    let names = (format!("tcp:{peer}"), format!("tcp:{address}"));
-                    (Stream::Tcp(stream), Some(peer.ip()), names)
-                }),
+                Listener::Tcp(listener, address, certificates) => {
+                    listener.accept().map(|(stream, peer)| {
+                        // A reply is complete when it is sent.
+                        let _ = stream.set_nodelay(true);
+                        let names = (format!("tcp:{peer}"), format!("tcp:{address}"));
+                        let stream = match certificates {
+                            None => Ok(Stream::Tcp(stream)),
+                            Some(all) => all.accept(stream).map(|s| Stream::Tls(Box::new(s))),
+                        };
+                        (stream, Some(peer.ip()), names)
+                    })
+                }
                 Listener::Unix(file, listener) => listener.accept().map(|(stream, _)| {
                     let path = format!("unix:{}", file.path.display());
-                    (Stream::Unix(stream), None, (path.clone(), path))
+                    (Ok(Stream::Unix(stream)), None, (path.clone(), path))
                 }),
             };
             match accepted {
-                Ok((stream, from, names)) => self.hand_over(stream, spoken, from, names)?,
+                Ok((stream, from, names)) => self.hand_over(stream?, spoken, from, names)?,
                 Err(e) => match e.kind() {
                     ErrorKind::WouldBlock => return Ok(false),
                     // The client left again.
@@ -315,6 +343,11 @@ impl Acceptor {
         from: Option<IpAddr>,
         (peer, listener): (String, String),
     ) -> Result<()> {
+        if from.is_some_and(|ip| !self.shared.options.allows(ip)) {
+            self.shared.not_allowed();
+            stream.refuse(spoken.stranger());
+            return Ok(());
+        }
         let denied = from.filter(|_| spoken == Spoken::Redis).and_then(|ip| self.redis.denies(ip));
         let admitted = match denied {
             Some(text) => {
@@ -327,10 +360,7 @@ impl Acceptor {
             Ok(id) => id,
             Err(refusal) => {
                 info!(peer, "a connection is refused: {}", Text(refusal));
-                let _ = match &mut stream {
-                    Stream::Tcp(s) => s.write(refusal),
-                    Stream::Unix(s) => s.write(refusal),
-                };
+                stream.refuse(refusal);
                 return Ok(());
             }
         };

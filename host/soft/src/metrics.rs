@@ -63,7 +63,15 @@ const WITHHELD: &[(&str, &str)] = &[
 /// Answers Prometheus, in a thread of its own.
 pub fn serve(address: SocketAddr, shared: Arc<Shared>) -> Result<()> {
     let process = Process::default();
-    wirekv_metrics::serve(address, move |asked, reply| match asked {
+    let listed = shared.clone();
+    let allows = move |from| {
+        let allowed = listed.options.allows(from);
+        if !allowed {
+            listed.not_allowed();
+        }
+        allowed
+    };
+    wirekv_metrics::serve(address, allows, move |asked, reply| match asked {
         _ if shared.stopping() => {}
         Asked::Figures => reply.send(figures(&shared, &process)),
         Asked::Keys => reply.send_keys(shared.timed().keys.tell()),

@@ -5,15 +5,18 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
+use anyhow::{ensure, Result};
 use slab::Slab;
 use wirekv_log::{debug, info};
-use wirekv_proto::{Counters, Prefixes};
+use wirekv_proto::{Counters, Prefixes, Users};
 use wirekv_resp::Common;
 use wirekv_store::Store;
 
 use crate::conn::{Conn, Peer};
 use crate::datagrams::Withheld;
-use crate::options::Options;
+use crate::keys::Keys;
+use crate::options::{Access, Options};
+use crate::passwords;
 use crate::time::Clock;
 use crate::timing::Timed;
 use crate::worker::Inbox;
@@ -43,10 +46,11 @@ impl Thread {
 
 pub struct Shared {
     pub options: Options,
-    pub version: String,
     pub store: Arc<Store>,
     pub redis: Arc<Common>,
     pub prefixes: Arc<Prefixes>,
+    pub keys: Keys,
+    pub users: Option<Arc<Users>>,
     /// How the workers are reached, as soon as there are any.
     pub inboxes: OnceLock<Vec<Arc<Inbox>>>,
     /// How often connections were killed that their threads should close.
@@ -58,12 +62,15 @@ pub struct Shared {
     resets: AtomicU64,
     stop: AtomicBool,
     close: AtomicBool,
+    /// No file can be opened any more.
+    pub confined: AtomicBool,
     /// Wakes whoever waits for the end.
     pub on_shutdown: Box<dyn Fn() + Send + Sync>,
     pub verbosity: AtomicU32,
     pub open: AtomicUsize,
     opened: AtomicU64,
     rejected: AtomicU64,
+    strangers: AtomicU64,
     kicked: AtomicU64,
     overflown: AtomicU64,
     pub starved: Mutex<Option<Instant>>,
@@ -83,6 +90,9 @@ pub struct Counted {
     pub rejected: u64,
     pub kicked: u64,
     pub overflown: u64,
+    pub strangers: u64,
+    pub logins: (u64, u64),
+    pub tls: crate::keys::Counted,
     pub withheld: Withheld,
     pub starvations: u64,
     pub starved_us: u64,
@@ -93,10 +103,10 @@ pub struct Counted {
 impl Shared {
     pub fn new(
         options: Options,
-        version: String,
         store: Arc<Store>,
         redis: Arc<Common>,
         prefixes: Arc<Prefixes>,
+        (keys, users): (Keys, Option<Arc<Users>>),
         (clock, epoch): (Clock, i64),
         on_shutdown: Box<dyn Fn() + Send + Sync>,
     ) -> Shared {
@@ -104,10 +114,11 @@ impl Shared {
             threads: (0..options.threads).map(|_| Thread::default()).collect(),
             verbosity: AtomicU32::new(options.verbosity),
             options,
-            version,
             store,
             redis,
             prefixes,
+            keys,
+            users,
             inboxes: OnceLock::new(),
             kills: AtomicU64::new(0),
             clock,
@@ -115,10 +126,12 @@ impl Shared {
             resets: AtomicU64::new(0),
             stop: AtomicBool::new(false),
             close: AtomicBool::new(false),
+            confined: AtomicBool::new(false),
             on_shutdown,
             open: AtomicUsize::new(0),
             opened: AtomicU64::new(0),
             rejected: AtomicU64::new(0),
+            strangers: AtomicU64::new(0),
             kicked: AtomicU64::new(0),
             overflown: AtomicU64::new(0),
             starved: Mutex::default(),
@@ -150,6 +163,32 @@ impl Shared {
 
     pub fn stop(&self) {
         self.stop.store(true, Relaxed);
+    }
+
+    /// Reads certificates again, for connections from now on.
+    pub fn renew_certificates(&self) -> Result<()> {
+        ensure!(!self.confined.load(Relaxed), "with -o drop_privileges no file is read again");
+        self.keys.renew()
+    }
+
+    /// And passwords. What is wrong with one file does not keep the others from being read.
+    pub fn renew(&self) -> Result<()> {
+        let Access { users, password_file, .. } = &self.options.access;
+        if self.keys.is_empty() && users.is_none() && password_file.is_none() {
+            return Ok(());
+        }
+        let certificates = self.renew_certificates();
+        if self.confined.load(Relaxed) {
+            return certificates;
+        }
+        let of_all = users
+            .as_ref()
+            .zip(self.users.as_ref())
+            .map_or(Ok(()), |(file, users)| passwords::users(file).map(|list| users.replace(list)));
+        let of_redis = password_file.as_ref().map_or(Ok(()), |file| {
+            passwords::password(file).map(|password| self.redis.set_password(&password))
+        });
+        certificates.and(of_all).and(of_redis)
     }
 
     /// Has the workers look for connections that were killed.
@@ -200,6 +239,7 @@ impl Shared {
     pub fn withhold(&self, more: Withheld) {
         let mut sum = self.withheld.lock().unwrap();
         sum.ignored += more.ignored;
+        sum.strangers += more.strangers;
         sum.limited += more.limited;
         sum.services += more.services;
     }
@@ -217,6 +257,12 @@ impl Shared {
     /// A connection is accepted, and sent away.
     pub fn reject(&self) {
         self.rejected.fetch_add(1, Relaxed);
+    }
+
+    /// The same, for the address that it came from.
+    pub fn not_allowed(&self) {
+        self.strangers.fetch_add(1, Relaxed);
+        self.reject();
     }
 
     /// Whether connections wait that cannot be accepted now.
@@ -308,6 +354,9 @@ impl Shared {
             rejected: self.rejected.load(Relaxed),
             kicked: self.kicked.load(Relaxed),
             overflown: self.overflown.load(Relaxed),
+            strangers: self.strangers.load(Relaxed),
+            logins: self.users.as_ref().map_or((0, 0), |users| users.counts()),
+            tls: self.keys.counted(),
             withheld: *self.withheld.lock().unwrap(),
             starvations: self.starvations.load(Relaxed),
             starved_us: self.starved_us.load(Relaxed),
@@ -324,7 +373,15 @@ impl Shared {
         now.rejected -= base.rejected;
         now.kicked -= base.kicked;
         now.overflown -= base.overflown;
+        now.strangers -= base.strangers;
+        now.logins.0 -= base.logins.0;
+        now.logins.1 -= base.logins.1;
+        now.tls.handshake_errors -= base.tls.handshake_errors;
+        now.tls.handshake_timeouts -= base.tls.handshake_timeouts;
+        now.tls.protocol_errors -= base.tls.protocol_errors;
+        now.tls.sessions -= base.tls.sessions;
         now.withheld.ignored -= base.withheld.ignored;
+        now.withheld.strangers -= base.withheld.strangers;
         now.withheld.limited -= base.withheld.limited;
         now.withheld.services -= base.withheld.services;
         now.starvations -= base.starvations;

@@ -1,11 +1,13 @@
 //! What `stats` says.
 
 use std::fmt::Display;
+use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
 
+use crate::options::{Secure, PIECE};
 use wirekv_memcache::lines::{NOT_SET, OFF, OF_A_SLAB};
-use wirekv_proto::{Counters, Protocol, Server, Told};
+use wirekv_proto::{Counters, Protocol, Server, Told, MEMCACHED_VERSION};
 use wirekv_resp::{Facts, Shown};
 
 use crate::shared::{Counted, Shared, FIRST_SECOND};
@@ -34,7 +36,7 @@ impl Shared {
         line("pid", &std::process::id());
         line("uptime", &(now.saturating_sub(FIRST_SECOND)));
         line("time", &(self.epoch + i64::from(now)));
-        line("version", &self.version);
+        line("version", &MEMCACHED_VERSION);
         line("pointer_size", &usize::BITS);
         line("rusage_user", &format_args!("{}.{:06}", usage.0 / 1_000_000, usage.0 % 1_000_000));
         line("rusage_system", &format_args!("{}.{:06}", usage.1 / 1_000_000, usage.1 % 1_000_000));
@@ -47,9 +49,19 @@ impl Shared {
         for (name, value) in counters.each() {
             line(name, &value);
         }
-        line("auth_cmds", &0);
-        line("auth_errors", &0);
+        line("auth_cmds", &recent.logins.0);
+        line("auth_errors", &recent.logins.1);
         line("idle_kicks", &recent.kicked);
+        if !self.keys.is_empty() {
+            let any = |secure: &Option<Secure>| secure.as_ref().is_some_and(|s| s.sessions);
+            if any(&o.access.tls) || any(&o.access.redis_tls) {
+                line("ssl_new_sessions", &recent.tls.sessions);
+            }
+            line("ssl_handshake_errors", &recent.tls.handshake_errors);
+            line("ssl_handshake_timeouts", &recent.tls.handshake_timeouts);
+            line("ssl_proto_errors", &recent.tls.protocol_errors);
+            line("time_since_server_cert_refresh", &self.keys.age());
+        }
         line("bytes_read", &recent.read);
         line("bytes_written", &recent.written);
         line("limit_maxbytes", &o.memory);
@@ -77,6 +89,8 @@ impl Shared {
         line("unread_kicks", &recent.overflown);
         line("udp_ignored", &recent.withheld.ignored);
         line("udp_errors_limited", &recent.withheld.limited);
+        line("not_allowed", &recent.strangers);
+        line("udp_not_allowed", &recent.withheld.strangers);
         line("udp_errors_to_services", &recent.withheld.services);
     }
 
@@ -86,14 +100,16 @@ impl Shared {
         let port = |list: &[std::net::SocketAddr]| list.first().map_or(0, |a| a.port());
         line("maxbytes", &o.memory);
         line("maxconns", &o.max_conns);
-        line("tcpport", &port(&o.tcp));
+        let first = o.memcached().next();
+        line("tcpport", &first.map_or(0, |a| a.port()));
         line("udpport", &port(&o.udp));
-        match o.tcp.first() {
+        match first {
             Some(address) => line("inter", &address.ip()),
             None => line("inter", &"NULL"),
         }
-        if let Some(path) = &o.file {
-            line("memory_file", &path.display());
+        match &o.file {
+            Some(path) => line("memory_file", &path.display()),
+            None => line("memory_file", &"(null)"),
         }
         line("verbosity", &self.verbosity.load(Relaxed));
         line("oldest", &0);
@@ -124,8 +140,11 @@ impl Shared {
             Protocol::Binary => "binary",
         };
         line("binding_protocol", &protocol);
-        line("auth_enabled_sasl", &"no");
-        line("auth_enabled_ascii", &"no");
+        line("auth_enabled_sasl", &yes(o.access.sasl));
+        match &o.access.users {
+            Some(file) => line("auth_enabled_ascii", &file.display()),
+            None => line("auth_enabled_ascii", &"no"),
+        }
         line("item_size_max", &o.item_max);
         line("maxconns_fast", &"yes");
         let store = self.store.stats();
@@ -136,6 +155,21 @@ impl Shared {
         line("idle_timeout", &o.idle_timeout.unwrap_or(0));
         line("reqs_per_event", &o.batch);
         line("client_flags_size", &4);
+        let file = |path: Option<&PathBuf>, none: &str| {
+            path.map_or_else(|| none.into(), |path| path.display().to_string())
+        };
+        let tls = o.access.tls.as_ref();
+        line("ssl_enabled", &yes(tls.is_some()));
+        line("ssl_chain_cert", &file(tls.map(|tls| &tls.chain), "(null)"));
+        line("ssl_key", &file(tls.and_then(|tls| tls.key.as_ref()), "(null)"));
+        line("ssl_verify_mode", &tls.map_or(0, |tls| tls.verify as u8));
+        line("ssl_keyformat", &1);
+        line("ssl_ciphers", &"NULL");
+        line("ssl_ca_cert", &file(tls.and_then(|tls| tls.authorities.as_ref()), "NULL"));
+        line("ssl_wbuf_size", &tls.map_or(PIECE, |tls| tls.piece));
+        line("ssl_session_cache", &yes(tls.is_some_and(|tls| tls.sessions)));
+        let only_13 = tls.is_some_and(|tls| tls.only_13);
+        line("ssl_min_version", &if only_13 { "tlsv1.3" } else { "tlsv1.2" });
         // What monitoring looks for, and what this server does not have.
         for name in OFF {
             line(name, &"no");
@@ -283,6 +317,17 @@ impl Server for Answers<'_> {
 
     fn reset(&mut self, own: &mut Counters) {
         self.shared.reset(self.number, own);
+    }
+
+    fn refresh_certs(&mut self) -> Option<bool> {
+        if self.shared.keys.is_empty() {
+            return None;
+        }
+        let renewed = self.shared.renew_certificates();
+        if let Err(e) = &renewed {
+            eprintln!("wirekv: refresh_certs: {e:#}");
+        }
+        Some(renewed.is_ok())
     }
 
     fn verbosity(&mut self, level: u32) {

@@ -20,8 +20,9 @@ impl Time {
         wirekv_log::tick();
         let (read, written) = self.shared.transferred();
         self.shared.redis.measure(read, written);
-        if self.shared.options.idle_timeout.is_some() {
-            // Workers that have nothing to do sleep, but silent connections are theirs to close.
+        if self.shared.options.idle_timeout.is_some() || !self.shared.keys.is_empty() {
+            // Workers that have nothing to do sleep, but silent connections are theirs to close, and handshakes
+            // that take too long.
             for inbox in &self.inboxes {
                 // The next second tries again.
                 let _ = inbox.waker.wake();

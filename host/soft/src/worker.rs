@@ -32,6 +32,8 @@ const LONG_GAP: u32 = 8;
 /// At the end of the server, what was received is served within so long; and how often is looked whether it is.
 const LAST: Duration = Duration::from_secs(5);
 const LAST_LOOK: Duration = Duration::from_millis(5);
+/// So long a handshake may take.
+const HANDSHAKE: Duration = Duration::from_secs(10);
 const WAKE: Token = Token(usize::MAX);
 /// UDP sockets have the tokens from here on.
 const UDP: usize = usize::MAX / 2;
@@ -201,7 +203,9 @@ impl Worker {
             self.serve_ready();
             for port in self.udp.iter_mut().filter(|port| port.ready) {
                 let mut answers = Answers { shared: &self.shared, number: self.number };
-                let turn = port.serve(&mut self.engine.base, &mut answers, &mut self.udp_errors);
+                let options = &self.shared.options;
+                let base = &mut self.engine.base;
+                let turn = port.serve(base, &mut answers, &mut self.udp_errors, options);
                 self.shared.bytes(self.number, turn.read, turn.written);
                 self.shared.withhold(turn.withheld);
             }
@@ -209,6 +213,7 @@ impl Worker {
             if now != second {
                 second = now;
                 self.close_idle(now);
+                self.close_half_open();
             }
         }
     }
@@ -342,6 +347,20 @@ impl Worker {
         conn.deregister(self.poll.registry());
         self.shared.closed(&conn);
         false
+    }
+
+    /// A client that does not end its handshake would keep its place for nothing.
+    fn close_half_open(&mut self) {
+        if self.shared.keys.is_empty() {
+            return;
+        }
+        let late = |conn: &Conn| conn.stream.is_shaking() && conn.since.elapsed() > HANDSHAKE;
+        let late: Vec<_> =
+            self.conns.iter().filter(|(_, c)| late(c)).map(|(index, _)| index).collect();
+        for index in late {
+            self.conns[index].give_up();
+            self.enqueue(index);
+        }
     }
 
     fn close_idle(&mut self, now: u32) {

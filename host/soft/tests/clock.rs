@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use wirekv_proto::Protocol;
-use wirekv_soft::{Options, Soft};
+use wirekv_soft::{Access, Options, Soft};
 
 const DAY: u32 = 24 * 60 * 60;
 
@@ -24,6 +24,7 @@ impl Server {
             redis: Vec::new(),
             unix: None,
             unix_redis: None,
+            access: Access::default(),
             password: Vec::new(),
             protected: true,
             debug: false,

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use wirekv_proto::Protocol;
-use wirekv_soft::{clock, Options, Soft};
+use wirekv_soft::{clock, Access, Options, Soft};
 
 struct Server(Option<Soft>);
 
@@ -27,6 +27,7 @@ impl Server {
             redis: vec![any],
             unix: None,
             unix_redis: None,
+            access: Access::default(),
             password: password.into(),
             protected: true,
             debug: false,

@@ -15,6 +15,8 @@ use wirekv_link::Address;
 use wirekv_load::LoadArgs;
 #[cfg(feature = "host")]
 use wirekv_net::Impair;
+#[cfg(feature = "soft")]
+use wirekv_soft::Network;
 #[cfg(feature = "host")]
 use wirekv_upstream::{Address as Upstream, Protocol};
 
@@ -259,8 +261,10 @@ pub struct ServeArgs {
     #[arg(value_parser = clap::value_parser!(u16).range(..=32_767))]
     pub tcp_keepalive: u16,
     /// idle_timeout=SECONDS closes connections without requests. The rest is for --body soft:
-    /// drop_privileges leaves the process no system calls but those that serving needs; what tunes
-    /// memcached's slabs, LRU lists, hash table and buffers is accepted and does nothing.
+    /// drop_privileges leaves the process no system calls but those that serving needs; with -Z
+    /// ssl_chain_cert=FILE, ssl_key=FILE, ssl_ca_cert=FILE, ssl_verify_mode=0 to 3, ssl_min_version=2 or 3,
+    /// ssl_session_cache and ssl_wbuf_size=KILOBYTES are memcached's; what tunes memcached's slabs, LRU
+    /// lists, hash table and buffers is accepted and does nothing.
     #[arg(short = 'o', long, value_name = "LIST", value_delimiter = ',')]
     pub extended: Vec<Extended>,
     /// Serve Prometheus metrics over HTTP on this address: /metrics, and /healthz.
@@ -681,6 +685,38 @@ pub struct SoftArgs {
     /// on` begins that, and the character is a colon.
     #[arg(short = 'D', value_name = "CHAR", value_parser = NonEmptyStringValueParser::new())]
     pub delimiter: Option<String>,
+    /// Clients must be one of the users in this file, whatever they speak: it has lines user:password. memcached's
+    /// send `user password` as the value of a first `set`, Redis' AUTH.
+    #[arg(short = 'Y', long, value_name = "FILE")]
+    pub auth_file: Option<PathBuf>,
+    /// With -Y, clients of the binary protocol may log in: by SASL, mechanism PLAIN.
+    #[arg(short = 'S', long)]
+    pub enable_sasl: bool,
+    /// As --requirepass; the password is the one line of this file.
+    #[arg(long, value_name = "FILE", conflicts_with = "requirepass")]
+    pub requirepass_file: Option<PathBuf>,
+    /// Only clients from these addresses and networks are served, such as 127.0.0.1,10.0.0.0/8,fd00::/8.
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub allow: Vec<Network>,
+    /// Speak TLS on memcached's TCP ports, with the certificate of -o ssl_chain_cert=FILE and the key of
+    /// -o ssl_key=FILE. An address of -l that begins with `notls:` is without.
+    #[arg(short = 'Z', long)]
+    pub enable_ssl: bool,
+    /// TCP port for Redis clients over TLS; 0 is off.
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    pub tls_port: u16,
+    /// The certificate there, and those that lead to one that clients know, in PEM.
+    #[arg(long, value_name = "FILE")]
+    pub tls_cert_file: Option<PathBuf>,
+    /// Its private key, in PEM.
+    #[arg(long, value_name = "FILE")]
+    pub tls_key_file: Option<PathBuf>,
+    /// Who signs the certificates of clients there, in PEM.
+    #[arg(long, value_name = "FILE")]
+    pub tls_ca_cert_file: Option<PathBuf>,
+    /// Whether clients there must show a certificate: yes, no, or optional.
+    #[arg(long, value_name = "YES", default_value = "yes", value_parser = ["yes", "no", "optional"])]
+    pub tls_auth_clients: String,
 }
 
 /// Flags of memcached that a command line may have and that need nothing to be done.

@@ -138,13 +138,17 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
     if let Some(address) = args.metrics {
         let (asks, asked) = mpsc::channel();
         let card = card_end.clone();
-        wirekv_metrics::serve(address, move |asked, reply| {
-            // Keys stay in the card. If its thread is gone, nobody answers.
-            if asked == Asked::Figures {
-                let _ = asks.send(reply);
-                card.nudge();
-            }
-        })?;
+        wirekv_metrics::serve(
+            address,
+            |_| true,
+            move |asked, reply| {
+                // Keys stay in the card. If its thread is gone, nobody answers.
+                if asked == Asked::Figures {
+                    let _ = asks.send(reply);
+                    card.nudge();
+                }
+            },
+        )?;
         runner = runner.with_metrics(asked);
     }
     let card_thread = thread("card", move || runner.run())?;

@@ -1,13 +1,22 @@
 //! `-o`: memcached's list of further options.
 
+use std::path::PathBuf;
 use std::str::FromStr;
 
 /// What `-o` knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Extended {
     IdleTimeout(u32),
     DropPrivileges(bool),
     Crawler(bool),
+    /// Of TLS: files, mode of verification, least version, earlier sessions, kilobytes.
+    Chain(PathBuf),
+    Key(PathBuf),
+    Authorities(PathBuf),
+    Verify(u8),
+    LeastVersion(u8),
+    Sessions,
+    Piece(u16),
     /// Tunes what memcached has and this server does not.
     Ignored,
 }
@@ -31,6 +40,30 @@ impl FromStr for Extended {
                 Some(seconds) => return Ok(Extended::IdleTimeout(seconds)),
                 None => false,
             },
+            "ssl_chain_cert" | "ssl_key" | "ssl_ca_cert" => {
+                match (name, value.filter(|file| !file.is_empty()).map(PathBuf::from)) {
+                    ("ssl_chain_cert", Some(file)) => return Ok(Extended::Chain(file)),
+                    ("ssl_key", Some(file)) => return Ok(Extended::Key(file)),
+                    (_, Some(file)) => return Ok(Extended::Authorities(file)),
+                    (_, None) => false,
+                }
+            }
+            "ssl_verify_mode" => match value.and_then(|text| text.parse().ok()) {
+                Some(mode @ 0..=3) => return Ok(Extended::Verify(mode)),
+                _ => false,
+            },
+            "ssl_min_version" => match value.and_then(|text| text.parse().ok()) {
+                Some(version @ 2..=3) => return Ok(Extended::LeastVersion(version)),
+                Some(0..=1) => return Err(OLD_TLS.into()),
+                _ => false,
+            },
+            "ssl_wbuf_size" => match value.and_then(|text| text.parse().ok()) {
+                Some(size @ 1..=1024) => return Ok(Extended::Piece(size)),
+                _ => false,
+            },
+            "ssl_session_cache" => return Ok(Extended::Sessions),
+            // PEM.
+            "ssl_keyformat" => value == Some("1"),
             "drop_privileges" => return Ok(Extended::DropPrivileges(true)),
             "no_drop_privileges" => return Ok(Extended::DropPrivileges(false)),
             "lru_crawler" => return Ok(Extended::Crawler(true)),
@@ -61,7 +94,7 @@ impl FromStr for Extended {
             "watcher_logbuf_size" | "worker_logbuf_size" => number(0.0, MANY),
             _ => {
                 let known =
-                    "there is idle_timeout=SECONDS, drop_privileges, and what tunes memcached";
+                    "there is idle_timeout=SECONDS, drop_privileges, ssl_*, and what tunes memcached";
                 return Err(format!("'{name}' is not known; {known}"));
             }
         };
@@ -72,6 +105,8 @@ impl FromStr for Extended {
         }
     }
 }
+
+const OLD_TLS: &str = "ssl_min_version: versions below TLS 1.2 (2) are not served";
 
 /// What the last word says that says anything of it.
 fn said<T>(words: &[Extended], of: impl Fn(&Extended) -> Option<T>) -> Option<T> {
@@ -85,6 +120,71 @@ pub fn idle_timeout(words: &[Extended]) -> Option<u32> {
         _ => None,
     };
     said(words, idle).filter(|seconds| *seconds > 0)
+}
+
+/// What the words say of TLS on these addresses, with -Z.
+#[cfg(feature = "soft")]
+pub fn secure(
+    words: &[Extended],
+    addresses: Vec<std::net::SocketAddr>,
+) -> anyhow::Result<wirekv_soft::Secure> {
+    use wirekv_soft::{Secure, Verify, PIECE};
+    let file = |word: &Extended| match word {
+        Extended::Chain(file) => Some(file.clone()),
+        _ => None,
+    };
+    let key = |word: &Extended| match word {
+        Extended::Key(file) => Some(file.clone()),
+        _ => None,
+    };
+    let authorities = |word: &Extended| match word {
+        Extended::Authorities(file) => Some(file.clone()),
+        _ => None,
+    };
+    let verify = |word: &Extended| match word {
+        Extended::Verify(0) => Some(Verify::No),
+        Extended::Verify(1) => Some(Verify::IfGiven),
+        Extended::Verify(_) => Some(Verify::Yes),
+        _ => None,
+    };
+    let least = |word: &Extended| match word {
+        Extended::LeastVersion(version) => Some(*version),
+        _ => None,
+    };
+    let piece = |word: &Extended| match word {
+        Extended::Piece(kilobytes) => Some(usize::from(*kilobytes) << 10),
+        _ => None,
+    };
+    let chain = said(words, file)
+        .ok_or_else(|| anyhow::anyhow!("-Z: -o ssl_chain_cert=FILE names the certificate"))?;
+    let secure = Secure {
+        addresses,
+        chain,
+        key: said(words, key),
+        authorities: said(words, authorities),
+        verify: said(words, verify).unwrap_or(Verify::No),
+        only_13: said(words, least) == Some(3),
+        sessions: words.contains(&Extended::Sessions),
+        piece: said(words, piece).unwrap_or(PIECE),
+    };
+    anyhow::ensure!(
+        secure.verify == Verify::No || secure.authorities.is_some(),
+        "-o ssl_verify_mode: -o ssl_ca_cert=FILE names who signs the certificates of clients"
+    );
+    Ok(secure)
+}
+
+/// The first word that is of no use without TLS.
+#[cfg(feature = "soft")]
+pub fn of_tls(words: &[Extended]) -> bool {
+    use Extended::{Authorities, Chain, Key, LeastVersion, Piece, Sessions, Verify};
+    let is = |word: &Extended| {
+        matches!(
+            word,
+            Chain(_) | Key(_) | Authorities(_) | Verify(_) | LeastVersion(_) | Piece(_) | Sessions
+        )
+    };
+    words.iter().any(is)
 }
 
 #[cfg(feature = "soft")]

@@ -15,12 +15,15 @@ fn ending_signals() -> SigSet {
     SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGUSR1])
 }
 
-/// Keeps the ending signals for `wait`. To be called before any thread is started.
+/// Keeps the ending signals for `wait`, and SIGHUP for `wait_or`. To be called before any thread is started.
 pub fn block() -> Result<()> {
-    Ok(ending_signals().thread_block()?)
+    let mut all = ending_signals();
+    all.add(Signal::SIGHUP);
+    Ok(all.thread_block()?)
 }
 
-/// As memcached, which goes on when its terminal is gone or when it is told to read its files anew.
+/// As memcached, which goes on when its terminal is gone. Who waits for the signal by `wait_or` gets it all the same: it
+/// is blocked.
 pub fn ignore_hangup() -> Result<()> {
     // SAFETY: no handler is installed.
     unsafe { signal(Signal::SIGHUP, SigHandler::SigIgn) }?;
@@ -28,8 +31,18 @@ pub fn ignore_hangup() -> Result<()> {
 }
 
 /// Waits for an ending signal. The next one ends the process at once.
+#[cfg(any(feature = "host", feature = "machine"))]
 pub fn wait() -> Result<()> {
-    ending_signals().wait()?;
+    wait_or(|| {})
+}
+
+/// The same; SIGHUP has `again` called meanwhile.
+pub fn wait_or(mut again: impl FnMut()) -> Result<()> {
+    let mut all = ending_signals();
+    all.add(Signal::SIGHUP);
+    while all.wait()? == Signal::SIGHUP {
+        again();
+    }
     ENDING.store(true, Ordering::SeqCst);
     Ok(ending_signals().thread_unblock()?)
 }

@@ -4,12 +4,12 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{anyhow, ensure, Context, Result};
+use anyhow::{anyhow, bail, ensure, Context, Result};
 use nix::sys::mman::{mlockall, MlockAllFlags};
 use wirekv_proto::Protocol;
-use wirekv_soft::{clock, Options, Soft};
+use wirekv_soft::{clock, Access, Options, Secure, Soft, Verify, PIECE};
 
-use crate::args::{Binding, ServeArgs};
+use crate::args::{Binding, ServeArgs, SoftArgs};
 use crate::extended;
 use crate::process::Process;
 use crate::signals;
@@ -49,7 +49,11 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
         for path in unix.iter().flatten() {
             println!("listening on {path}");
         }
-        signals::wait()?;
+        signals::wait_or(|| {
+            if let Err(e) = server.renew() {
+                eprintln!("wirekv: SIGHUP: {e:#}");
+            }
+        })?;
         Ok(pid_file)
     });
     let mut figures = Vec::new();
@@ -116,20 +120,44 @@ fn options(args: &ServeArgs) -> Result<Options> {
         args.memory_limit
     );
     let given = |port: u16| (port != 0).then_some(port);
-    let (tcp, redis, udp) = if soft.unix_socket.is_some() {
-        (Vec::new(), Vec::new(), Vec::new())
-    } else {
-        (
-            addresses(&args.listen, Some(args.port), true)?,
-            addresses(&args.listen, given(args.redis_port), false)?,
-            addresses(&args.listen, given(args.udp_port), false)?,
-        )
+    let is_unix = soft.unix_socket.is_some();
+    let (tls, plain) = listeners(&args.listen, soft.enable_ssl)?;
+    let all: Vec<&str> = tls.iter().chain(&plain).copied().collect();
+    let find = |list: &[&str], port, tcp| match is_unix {
+        true => Ok(Vec::new()),
+        false => addresses(list, port, tcp),
     };
+    let tcp = find(&plain, Some(args.port), true)?;
+    let redis = find(&all, given(args.redis_port), false)?;
+    let udp = find(&all, given(args.udp_port), false)?;
+    let tls = soft
+        .enable_ssl
+        .then(|| {
+            ensure!(!is_unix, "-Z: there is no TLS without a TCP port; -s leaves none");
+            extended::secure(&args.extended, find(&tls, Some(args.port), true)?)
+        })
+        .transpose()?;
+    ensure!(
+        tls.is_some() || !extended::of_tls(&args.extended),
+        "-o ssl_*: of no use without -Z (--tls-cert-file and its like are for --tls-port)"
+    );
+    let redis_tls = redis_tls(soft, find(&all, given(soft.tls_port), false)?)?;
     let unix_redis = soft.unix_socket.as_ref().filter(|_| args.redis_port != 0).map(|path| {
         let mut path = path.clone().into_os_string();
         path.push(".redis");
         (path.into(), soft.unix_mask)
     });
+    let auth = soft.auth_file.is_some();
+    ensure!(
+        !auth || udp.is_empty(),
+        "-U {}: over UDP nobody can say who they are; with -Y there is none",
+        args.udp_port
+    );
+    ensure!(auth || !soft.enable_sasl, "-S: -Y FILE says who may come in");
+    ensure!(
+        !soft.enable_sasl || soft.protocol != Binding::Ascii,
+        "-S: of no use with -B ascii: SASL is of the binary protocol"
+    );
     udp.iter().try_for_each(|address| args.check_udp(address.ip()))?;
     Ok(Options {
         tcp,
@@ -138,6 +166,14 @@ fn options(args: &ServeArgs) -> Result<Options> {
         unix: soft.unix_socket.clone().map(|path| (path, soft.unix_mask)),
         unix_redis,
         debug: soft.enable_debug_command,
+        access: Access {
+            users: soft.auth_file.clone(),
+            sasl: soft.enable_sasl,
+            allowed: soft.allow.clone(),
+            password_file: soft.requirepass_file.clone(),
+            tls,
+            redis_tls,
+        },
         password: args.password().to_vec(),
         protected: args.is_protected(),
         memory: memory as usize,
@@ -168,8 +204,62 @@ fn options(args: &ServeArgs) -> Result<Options> {
     })
 }
 
+/// Addresses of `-l` with and without TLS.
+fn listeners(listen: &[String], tls: bool) -> Result<(Vec<&str>, Vec<&str>)> {
+    let (mut secure, mut plain) = (Vec::new(), Vec::new());
+    for text in listen {
+        match text.strip_prefix("notls:") {
+            Some(_) if !tls => bail!("-l {text}: notls: says that -Z is not for this address"),
+            Some(address) => plain.push(address),
+            None if tls => secure.push(text.as_str()),
+            None => plain.push(text.as_str()),
+        }
+    }
+    Ok((secure, plain))
+}
+
+/// Redis' TLS, as its flags say it.
+fn redis_tls(soft: &SoftArgs, addresses: Vec<SocketAddr>) -> Result<Option<Secure>> {
+    let files = [&soft.tls_cert_file, &soft.tls_key_file, &soft.tls_ca_cert_file];
+    if soft.tls_port == 0 {
+        ensure!(
+            files.iter().all(|file| file.is_none()),
+            "--tls-*-file: of no use without --tls-port"
+        );
+        return Ok(None);
+    }
+    ensure!(
+        soft.unix_socket.is_none(),
+        "--tls-port: there is no TLS without a TCP port; -s leaves none"
+    );
+    let [Some(chain), key, authorities] = files else {
+        bail!("--tls-port: --tls-cert-file FILE names the certificate");
+    };
+    let verify = match soft.tls_auth_clients.as_str() {
+        "no" => Verify::No,
+        "optional" => Verify::IfGiven,
+        _ => Verify::Yes,
+    };
+    ensure!(
+        verify == Verify::No || authorities.is_some(),
+        "--tls-auth-clients {}: --tls-ca-cert-file FILE names who signs the certificates of clients; with \
+         `no` they need none",
+        soft.tls_auth_clients
+    );
+    Ok(Some(Secure {
+        addresses,
+        chain: chain.clone(),
+        key: key.clone(),
+        authorities: authorities.clone(),
+        verify,
+        only_13: false,
+        sessions: true,
+        piece: PIECE,
+    }))
+}
+
 /// Sockets of `-l`: a name or an address, with or without a port of its own (memcached's over TCP).
-fn addresses(listen: &[String], port: Option<u16>, tcp: bool) -> Result<Vec<SocketAddr>> {
+fn addresses(listen: &[&str], port: Option<u16>, tcp: bool) -> Result<Vec<SocketAddr>> {
     let Some(port) = port else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for text in listen {
@@ -181,9 +271,13 @@ fn addresses(listen: &[String], port: Option<u16>, tcp: bool) -> Result<Vec<Sock
         let address = match own {
             Some(address) if tcp => Some(address),
             Some(address) => Some(SocketAddr::new(address.ip(), port)),
-            None => (text.as_str(), port).to_socket_addrs().ok().and_then(|mut all| all.next()),
+            None => (*text, port).to_socket_addrs().ok().and_then(|mut all| all.next()),
         };
-        found.push(address.ok_or_else(|| anyhow!("-l {text}: there is no such address"))?);
+        let address = address.ok_or_else(|| anyhow!("-l {text}: there is no such address"))?;
+        // Without its own ports an address can be there twice.
+        if tcp || !found.contains(&address) {
+            found.push(address);
+        }
     }
     Ok(found)
 }

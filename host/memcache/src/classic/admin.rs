@@ -11,6 +11,8 @@ use crate::texts::{BAD_EXPTIME, BAD_FORMAT, END, ERROR, OK};
 use crate::{dump, ops};
 
 const RESET: &[u8] = b"RESET\r\n";
+const NO_TLS: &[u8] = b"Error TLS not enabled\r\n";
+const BAD_CERTS: &[u8] = b"Error certificates not loaded; the server's log says why\r\n";
 const BAD_LINE: &[u8] = b"CLIENT_ERROR bad command line\r\n";
 const NO_FLUSH: &[u8] = b"CLIENT_ERROR flush_all not allowed\r\n";
 const NO_SHUTDOWN: &[u8] = b"ERROR: shutdown not enabled\r\n";
@@ -43,6 +45,7 @@ pub enum Admin {
         meta: bool,
     },
     MemoryLimit,
+    RefreshCerts,
     Shutdown {
         graceful: bool,
     },
@@ -251,6 +254,11 @@ pub fn execute(
             let done = server.memory(request.number as u32);
             reply(out, request, if done { OK } else { LIMIT_FAILED });
         }
+        Admin::RefreshCerts => out.text(match server.refresh_certs() {
+            None => NO_TLS,
+            Some(false) => BAD_CERTS,
+            Some(true) => OK,
+        }),
         Admin::Shutdown { graceful } => {
             server.shutdown(graceful);
             return Next::Close;

@@ -4,7 +4,8 @@ use wirekv_proto::limits::{too_large, KEY_MAX};
 use wirekv_proto::number::{signed32, unsigned32, unsigned64};
 use wirekv_proto::{Engine, Request, Span};
 
-use super::{admin, Command, Op};
+use super::admin::{self, Admin};
+use super::{Command, Op};
 use crate::line::{find_control, Line, Words};
 use crate::ops::{self, Mode};
 use crate::texts::{BAD_EXPTIME, BAD_FORMAT, ERROR};
@@ -13,7 +14,6 @@ const BAD_DELTA: &[u8] = b"CLIENT_ERROR invalid numeric delta argument\r\n";
 const BAD_DELETE: &[u8] =
     b"CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]\r\n";
 const NO_WATCH: &[u8] = b"CLIENT_ERROR watch commands not allowed\r\n";
-const NO_TLS: &[u8] = b"Error TLS not enabled\r\n";
 
 /// A reply that is known by now; `quiet` swallows it.
 pub fn say(text: &'static [u8], quiet: bool) -> Command {
@@ -104,7 +104,7 @@ pub fn parse(line: &Line, input: &[u8], engine: &Engine) -> Option<Command> {
             b"watch" => say(NO_WATCH, noreply(line, input)),
             b"verbosity" => admin::parse_verbosity(line, input),
             b"lru" if count >= 2 => admin::parse_lru(line, input),
-            b"refresh_certs" => say(NO_TLS, false),
+            b"refresh_certs" => (Op::Admin(Admin::RefreshCerts), Request::default()),
             b"bget" | b"lru" => say(ERROR, false),
             // A browser that was tricked into talking to a cache.
             _ if line.last(input).starts_with(b"HTTP/") => return None,

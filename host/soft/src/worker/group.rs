@@ -1,6 +1,6 @@
 //! The passes over a group of connections: what they hold, and for how long others wait for them.
 
-use std::io::IoSlice;
+use std::io::{self, IoSlice};
 use std::time::{Duration, Instant};
 
 use wirekv_log::{enabled, info, warn, Level, Text};
@@ -54,6 +54,8 @@ pub(super) struct Slot {
     out: Out,
     /// Other replies wait, which come before these.
     behind: bool,
+    /// The kernel reads into `buf`, and writes `out`.
+    plain: bool,
 }
 
 impl Slot {
@@ -71,12 +73,20 @@ impl Slot {
             sleeps: false,
             out: Out::new(),
             behind: false,
+            plain: true,
         }
     }
 
-    /// There are replies, which may be written.
+    /// What came of reading into the rest of `buf`. Returns how many bytes.
+    fn takes(&mut self, conn: &mut Conn, result: io::Result<usize>) -> usize {
+        let count = conn.came(self.buf.len() - self.end, result, self.end);
+        self.end += count;
+        count
+    }
+
+    /// There are replies, which may be written as they are.
     fn offers(&self) -> bool {
-        !self.out.is_empty() && !self.behind
+        !self.out.is_empty() && !self.behind && self.plain
     }
 }
 
@@ -149,6 +159,7 @@ impl Worker {
     /// Gets a slot ready for its connection. False: there is nothing to do for it now.
     fn prepare(&mut self, slot: &mut Slot) -> bool {
         let conn = &mut self.conns[slot.conn];
+        conn.push();
         if conn.lost || (conn.sleeps && conn.has_left()) {
             return self.close(slot.conn);
         }
@@ -184,6 +195,7 @@ impl Worker {
         conn.served = true;
         conn.told.set(State::Parse);
         slot.behind = conn.out.is_some();
+        slot.plain = conn.stream.is_plain();
         slot.done = 0;
         slot.end = conn.pending.len();
         slot.more = true;
@@ -276,6 +288,14 @@ impl Worker {
                 slot.reads = false;
             }
         }
+        for slot in slots.iter_mut().filter(|s| s.reads && !s.plain) {
+            let conn = &mut self.conns[slot.conn];
+            let result = conn.stream.read(&mut slot.buf[slot.end..]);
+            let count = slot.takes(conn, result);
+            self.shared.bytes(self.number, count, 0);
+            conn.used(self.engine.local.store().now());
+            slot.reads = false;
+        }
         let count = slots.iter().filter(|s| s.reads).count();
         let rooms = slots
             .iter_mut()
@@ -284,8 +304,7 @@ impl Worker {
         let results = self.io.read(count, rooms);
         for (slot, result) in slots.iter_mut().filter(|s| s.reads).zip(results) {
             let conn = &mut self.conns[slot.conn];
-            let count = conn.came(slot.buf.len() - slot.end, result, slot.end);
-            slot.end += count;
+            let count = slot.takes(conn, result);
             self.shared.bytes(self.number, count, 0);
             conn.used(self.engine.local.store().now());
         }
