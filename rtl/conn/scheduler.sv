@@ -339,7 +339,7 @@ module scheduler
   logic [7:0] guess;
   logic [7:0] lines;
   always_comb begin
-    lines    = (act_avail_q >= JobBytes) ? 8'(JobBytes / 64) : act_avail_q[13:6];
+    lines = (act_avail_q >= JobBytes) ? 8'(JobBytes / 64) : act_avail_q[13:6];
     if (act_op_q == OpPiece) lines = 8'(act_piece_q.len >> 6);
     guess    = RawClocks + lines;
     act_cost = act_raw_q ? cost_t'(guess) : act_rec_q.cost;
