@@ -235,8 +235,8 @@ package request_pkg;
     logic        udp;
     conn_t       conn;
     logic        first;      // first record of its job: tx_ptr and tx_space hold
-    logic        last;       // the job ends with it, in the context after it; no OpEnd follows; no get that
-                             // may miss, see execute_room
+    logic        last;       // the job ends with it, in the context after it; no OpEnd
+                             // follows; no get that may miss, see execute_room
     logic [31:0] tx_ptr;
     logic [16:0] tx_space;
     binary_t     binary;

@@ -201,7 +201,7 @@ def test_counters_do_not_notice_a_reset(metered):
 
 def test_http(metered):
     assert fetch(metered.url("/healthz"))[:2] == (200, "ok\n")
-    for path in ("/", "/bogus", "/metrics/", "/metrics.html", "//metrics"):
+    for path in ("/bogus", "/page.html", "/metrics/", "/metrics.html", "//metrics"):
         assert fetch(metered.url(path))[0] == 404, path
     assert fetch(metered.url("/metrics?x=1"))[0] == 200
     status, text, headers = fetch(metered.url(), "HEAD")

@@ -250,7 +250,7 @@ def test_server_rests(speech):
     with Stand(speech) as stand, stand.card.connect() as first, stand.card.connect() as second:
         stand.fill(first)
         before = watch.resident(stand.card)
-        stand.server.process.send_signal(signal.SIGSTOP)
+        stand.server.pause()
         stand.refused(first)
         stand.refused(second)
 
@@ -344,7 +344,7 @@ def test_lost_datagrams(behind):
         reference.ask(client, b"set a 0 0 12\r\n", b"")
         reference.ask(client, b"stats card\r\n", b"")
         assert reference.ask(client, b"\r\nget a\r\n", b"END\r\n") == b"STORED\r\nVALUE a 0 12\r\nstats card\r\n\r\nEND\r\n"
-        behind.process.send_signal(signal.SIGSTOP)
+        behind.pause()
         try:
             end, lost = time.monotonic() + reference.SECONDS, 0
             while not lost and time.monotonic() < end:

@@ -125,6 +125,14 @@ class Server:
                 self.kill()
         return self.process.returncode
 
+    def pause(self):
+        """Returns when none of its threads runs any more."""
+        self.process.send_signal(signal.SIGSTOP)
+        tasks = Path(f"/proc/{self.process.pid}/task")
+        # The state stands behind the name.
+        while any((task / "stat").read_text().rsplit(")", 1)[1].split()[0] != "T" for task in tasks.iterdir()):
+            time.sleep(0.001)
+
     def __enter__(self):
         return self
 

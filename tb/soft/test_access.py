@@ -282,6 +282,9 @@ def test_addresses(start):
     metrics = reference.free_port()
     server = start("--allow", "127.0.0.2,10.0.0.0/8", "--allow", "127.1.0.0/16", "--metrics", f"127.0.0.1:{metrics}",
                    kind=servers.soft, listen="127.0.0.1,127.0.0.2")  # fmt: skip
+    # Whoever asked whether it listens has been counted by then.
+    for address in (server.memcached, server.address, ("127.0.0.1", metrics)):
+        hears(address, b"")
     hears(server.memcached, b"stats reset\r\n", source="127.0.0.2")
     for source, comes in (("127.0.0.2", True), ("127.1.255.1", True), ("127.0.0.1", False), ("127.0.0.3", False)):
         told = hears(server.memcached, b"get a\r\n", source=source)

@@ -43,7 +43,7 @@ def test_what_was_received_is_answered(server, number):
     assert all(reference.ask(s, b"get nothing\r\n", b"END\r\n") for s in old)
     idle, half = server.connect(), server.connect()
     reference.ask(half, b"version\r\nget lo", b"\r\n")
-    server.process.send_signal(signal.SIGSTOP)
+    server.pause()
     new = [server.connect() for _ in range(20)]
     requests = b"".join(b"set k%d 0 0 1\r\nx\r\nget k%d\r\n" % (i, i) for i in range(200))
     replies = b"".join(b"STORED\r\nVALUE k%d 0 1\r\nx\r\nEND\r\n" % i for i in range(200))

@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
 
+#[cfg(feature = "soft")]
 use clap::builder::NonEmptyStringValueParser;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
