@@ -804,6 +804,7 @@ mod tests {
         "max_item_size",
         "tcp_keepalive",
         "extended",
+        "metrics",
         "verbose",
         "daemon",
         "user",
@@ -813,15 +814,18 @@ mod tests {
         "protected_mode",
         "enable_coredumps",
         "slab_growth_factor",
-        "delimiter",
         "disable_dumping",
         "disable_watch",
     ];
 
+    fn name_of(flag: &clap::Arg) -> String {
+        let short = || format!("-{}", flag.get_short().expect("a flag has a name"));
+        flag.get_long().map_or_else(short, |long| format!("--{long}"))
+    }
+
     /// Words that give a flag, with a value that it takes.
     fn words_for(flag: &clap::Arg, body: &str) -> Vec<String> {
-        let short = || format!("-{}", flag.get_short().expect("a flag has a name"));
-        let name = flag.get_long().map_or_else(short, |long| format!("--{long}"));
+        let name = name_of(flag);
         let net = match (name.as_str(), body) {
             ("--tap-name", "sim" | "card") => "--net tap",
             ("--net-shared", "sim" | "card") => "--net packet:eth0",
@@ -891,8 +895,7 @@ mod tests {
                 };
                 let error =
                     read.err().unwrap_or_else(|| panic!("{id} with {body_name}")).to_string();
-                let name = flag.get_long().expect("a long name");
-                assert!(error.starts_with(&format!("error: '--{name}")), "{error}");
+                assert!(error.starts_with(&format!("error: '{}", name_of(flag))), "{error}");
                 let why = format!("{words}; here it is --body {body_name}");
                 assert!(error.contains(&why), "{error}");
             }
