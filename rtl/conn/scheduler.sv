@@ -271,7 +271,7 @@ module scheduler
   // ---------------------------------------------------------------- decide
   sop_e act_op_q;
   logic act_may_q, act_data_q, act_peer_q;
-  logic act_raw_q;  // so is the job that ends
+  logic act_raw_q;  // gates run nothing of the job that begins, or ends
   logic
       act_near_q,
       act_silent_q;  // its job read and said little, and nobody has asked; it said nothing
@@ -336,8 +336,7 @@ module scheduler
   // each line of them, and some: of these no job is measured, since few of them on their way, each late, would look
   // like ones that take long, and few would be let in.
   cost_t act_cost;
-  logic [7:0] guess;
-  logic [7:0] lines;
+  logic [7:0] guess, lines;
   always_comb begin
     lines = (act_avail_q >= JobBytes) ? 8'(JobBytes / 64) : act_avail_q[13:6];
     if (act_op_q == OpPiece) lines = 8'(act_piece_q.len >> 6);

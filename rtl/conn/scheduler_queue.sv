@@ -232,7 +232,7 @@ module scheduler_queue
     .valid_o     (dear_valid),
     .ready_i     (ready_i && !raw_turn),
     .conn_o      (dear),
-    .cost_o      (unused_cost[1]),
+    .cost_o      (unused_cost[0]),
     .level_o     (dear_level),
     .idle_o      (dear_idle)
   );
@@ -246,7 +246,7 @@ module scheduler_queue
     .quantum_i,
     .room_i,
     .next_i      (1'b1),
-    .next_cost_o (unused_cost[0]),
+    .next_cost_o (unused_cost[1]),
     .may_i       (1'b1),
     .owing_i     (empty_i),
     .valid_o     (cheap_valid),
@@ -257,9 +257,13 @@ module scheduler_queue
     .idle_o      (cheap_idle)
   );
   cost_t raw_quantum;
-  assign raw_quantum = (quantum_i >= cost_t'(2 ** $bits(
+  assign raw_quantum = (quantum_i[$bits(
       cost_t
-  ) / RawShare)) ? '1 : cost_t'(quantum_i * RawShare);
+  )-1-:$clog2(
+      RawShare
+  )] != '0) ? '1 : cost_t'(quantum_i << $clog2(
+      RawShare
+  ));
   scheduler_ring #(
     .Conns(Conns)
   ) u_raw (
