@@ -52,24 +52,8 @@ build/.packages: scripts/packages.sh
 	@scripts/packages.sh serve
 	@touch $@
 
-build/.packages-test: scripts/packages.sh build/.packages
-	@scripts/packages.sh test
-	@touch $@
-
-build/.packages-dpdk: scripts/packages.sh build/.packages
-	@scripts/packages.sh dpdk
-	@touch $@
-
-build/.packages-browser: scripts/packages.sh build/.packages
-	@scripts/packages.sh browser
-	@touch $@
-
-build/.packages-package: scripts/packages.sh build/.packages
-	@scripts/packages.sh package
-	@touch $@
-
-build/.packages-machine: scripts/packages.sh build/.packages
-	@scripts/packages.sh machine
+build/.packages-%: scripts/packages.sh build/.packages
+	@scripts/packages.sh $*
 	@touch $@
 
 # Made anew only if it does not run: another target may be using it.
