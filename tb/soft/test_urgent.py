@@ -2,7 +2,6 @@
 behind a descriptor. What stands behind it is served all the same."""
 
 import array
-import os
 import signal
 import socket
 import time
@@ -18,13 +17,13 @@ COUNTS = (1, 16)
 
 def stopped(server, work):
     """While `work` is done the server does nothing: it finds all that has come at once."""
-    os.kill(server.process.pid, signal.SIGSTOP)
+    server.pause()
     try:
         work()
         # It has come.
         time.sleep(0.05)
     finally:
-        os.kill(server.process.pid, signal.SIGCONT)
+        server.process.send_signal(signal.SIGCONT)
 
 
 def urgent(connection):
