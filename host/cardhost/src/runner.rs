@@ -173,7 +173,7 @@ impl Runner {
         let mut replies = asked.try_iter().peekable();
         if replies.peek().is_some() {
             self.stats.look(&mut self.mover, self.redis.items.walks.exchanges)?;
-            let text = self.stats.metrics(process, self.mover.busy);
+            let text = self.stats.metrics(process, self.mover.busy).finish();
             replies.for_each(|reply| reply.send(text.clone()));
         }
         Ok(())

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use wirekv_card::csr::{self, Totals};
 use wirekv_card::{Card, CardError};
 use wirekv_memcache::lines::{NOT_SET, OFF, OF_A_SLAB};
-use wirekv_metrics::{memcached, Kind, Process, Statistics, Text};
+use wirekv_metrics::{memcached, Kind, Process, Statistics, Text, Usage};
 use wirekv_net::{Refused, WireCounts};
 use wirekv_proto::{Counters, Server, Told, MEMCACHED_VERSION};
 use Kind::{Counter, Gauge};
@@ -126,14 +126,14 @@ impl Stats {
     }
 
     fn general_since(&self, reset: &Reset, line: &mut dyn FnMut(&str, &dyn Display)) {
-        let (user, system) = cpu_seconds();
+        let usage = Usage::now();
         line("pid", &std::process::id());
         line("uptime", &self.start.elapsed().as_secs());
         line("time", &unix_time().as_secs());
         line("version", &MEMCACHED_VERSION);
         line("pointer_size", &usize::BITS);
-        line("rusage_user", &format_args!("{user:.6}"));
-        line("rusage_system", &format_args!("{system:.6}"));
+        line("rusage_user", &format_args!("{:.6}", usage.user.as_secs_f64()));
+        line("rusage_system", &format_args!("{:.6}", usage.system.as_secs_f64()));
         line("max_connections", &self.options.max_conns);
         line("curr_connections", &self.open);
         line("connection_structures", &self.open);
@@ -380,18 +380,6 @@ fn snake(name: &str) -> String {
         text.push(c.to_ascii_lowercase());
     }
     text
-}
-
-/// CPU time of this process, user and system.
-fn cpu_seconds() -> (f64, f64) {
-    // SAFETY: the call fills the structure it is given.
-    let usage = unsafe {
-        let mut usage = std::mem::zeroed::<libc::rusage>();
-        libc::getrusage(libc::RUSAGE_SELF, &mut usage);
-        usage
-    };
-    let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 / 1e6;
-    (seconds(usage.ru_utime), seconds(usage.ru_stime))
 }
 
 #[cfg(test)]

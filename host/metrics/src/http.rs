@@ -20,8 +20,6 @@ use tokio::runtime;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
-use crate::text::Text;
-
 /// For a client that does not finish its request or does not take the answer.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// For the server to tell its figures.
@@ -45,23 +43,18 @@ pub struct Reply(oneshot::Sender<String>);
 
 impl Reply {
     /// Answers.
-    pub fn send(self, text: Text) {
+    pub fn send(self, text: String) {
         // The client may be gone.
-        let _ = self.0.send(text.finish());
-    }
-
-    /// Answers with [`HotKeys`](crate::HotKeys), as they are told.
-    pub fn send_keys(self, keys: String) {
-        let _ = self.0.send(keys);
+        let _ = self.0.send(text);
     }
 }
 
 /// What somebody asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// All figures.
+    /// All figures, as a [`Text`](crate::Text).
     Figures,
-    /// The keys that are asked for most. A server that does not know drops the reply.
+    /// The [keys](crate::HotKeys) that are asked for most. A server that does not know drops the reply.
     Keys,
 }
 

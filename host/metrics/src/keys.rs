@@ -30,7 +30,6 @@ impl Default for HotKeys {
 impl HotKeys {
     /// A key was asked for so many times.
     pub fn count(&mut self, key: &[u8], times: u64) {
-        self.cool(Instant::now());
         self.all += times;
         if let Some(count) = self.counts.get_mut(key) {
             *count += times;
@@ -45,8 +44,9 @@ impl HotKeys {
         self.counts.insert(key.into(), least + times);
     }
 
-    fn cool(&mut self, now: Instant) {
-        let times = (now - self.since).as_nanos() / HALVED.as_nanos();
+    /// To be called before keys are counted: halves the counts if it is time.
+    pub fn cool(&mut self, now: Instant) {
+        let times = now.saturating_duration_since(self.since).as_nanos() / HALVED.as_nanos();
         if times > 0 {
             let halve = |n: &mut u64| *n = n.checked_shr(times as u32).unwrap_or(0);
             halve(&mut self.all);
@@ -112,10 +112,12 @@ mod tests {
         let mut keys = HotKeys::default();
         keys.count(b"old", 1000);
         keys.since -= 5 * HALVED;
+        keys.cool(Instant::now());
         keys.count(b"new", 100);
         assert_eq!(keys.counts[&b"old"[..]], 31);
         assert!(keys.tell().starts_with("0.7634 new\n"), "{}", keys.tell());
         keys.since -= 100 * HALVED;
+        keys.cool(Instant::now());
         keys.count(b"newest", 1);
         assert_eq!(keys.tell(), "1.0000 newest\n");
     }

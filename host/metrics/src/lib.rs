@@ -15,5 +15,5 @@ pub use http::{serve, Asked, Reply};
 pub use keys::HotKeys;
 pub use latency::{Label, Latencies, Sampler};
 pub use memcached::{memcached, Statistics};
-pub use process::Process;
+pub use process::{Process, Usage};
 pub use text::{Kind, Text};

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::text::{Kind, Text};
 
@@ -37,7 +37,9 @@ impl Process {
         text.family("wirekv_build_info", Kind::Gauge, "The program's version and body; always 1.");
         text.sample("wirekv_build_info", &[("version", version), ("body", body)], 1);
         let what = "User and system CPU time.";
-        text.one("process_cpu_seconds_total", Kind::Counter, what, cpu_seconds());
+        let cpu = Usage::now();
+        let seconds = (cpu.user + cpu.system).as_secs_f64();
+        text.one("process_cpu_seconds_total", Kind::Counter, what, seconds);
         let mut statm = [0; 64];
         let len = self.statm.as_ref().and_then(|file| file.read_at(&mut statm, 0).ok());
         let words = String::from_utf8_lossy(&statm[..len.unwrap_or(0)]);
@@ -55,13 +57,32 @@ impl Process {
     }
 }
 
-fn cpu_seconds() -> f64 {
-    // SAFETY: the call fills the structure it is given.
-    let usage = unsafe {
-        let mut usage = std::mem::zeroed::<libc::rusage>();
-        libc::getrusage(libc::RUSAGE_SELF, &mut usage);
-        usage
-    };
-    let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 / 1e6;
-    seconds(usage.ru_utime) + seconds(usage.ru_stime)
+/// What this process has used so far.
+pub struct Usage {
+    /// CPU time in its own code.
+    pub user: Duration,
+    /// And in the kernel's.
+    pub system: Duration,
+    /// The most bytes that it has had resident.
+    pub resident: u64,
+}
+
+impl Usage {
+    /// As of now (getrusage(2)).
+    pub fn now() -> Usage {
+        // SAFETY: the call fills the structure it is given.
+        let usage = unsafe {
+            let mut usage = std::mem::zeroed::<libc::rusage>();
+            libc::getrusage(libc::RUSAGE_SELF, &mut usage);
+            usage
+        };
+        let time = |t: libc::timeval| {
+            Duration::from_secs(t.tv_sec as u64) + Duration::from_micros(t.tv_usec as u64)
+        };
+        Usage {
+            user: time(usage.ru_utime),
+            system: time(usage.ru_stime),
+            resident: usage.ru_maxrss as u64 * 1024,
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::Result;
-use wirekv_metrics::{memcached, Asked, Kind, Process, Statistics, Text};
+use wirekv_metrics::{memcached, Asked, HotKeys, Kind, Latencies, Process, Statistics, Text};
 use Kind::{Counter, Gauge};
 
 use crate::shared::Shared;
@@ -73,8 +73,11 @@ pub fn serve(address: SocketAddr, shared: Arc<Shared>) -> Result<()> {
     };
     wirekv_metrics::serve(address, allows, move |asked, reply| match asked {
         _ if shared.stopping() => {}
-        Asked::Figures => reply.send(figures(&shared, &process)),
-        Asked::Keys => reply.send_keys(shared.timed().keys.tell()),
+        Asked::Figures => reply.send(figures(&shared, &process).finish()),
+        Asked::Keys => {
+            let keys = shared.timed(|sum: &mut HotKeys, own| sum.add(&own.keys));
+            reply.send(keys.tell());
+        }
     })
 }
 
@@ -109,6 +112,7 @@ fn figures(shared: &Shared, process: &Process) -> Text {
             text.sample(name, &[("reason", reason)], value);
         }
     }
-    shared.timed().latencies.tell(&mut text);
+    let latencies = shared.timed(|sum: &mut Latencies, own| sum.add(&own.latencies));
+    latencies.tell(&mut text);
     text
 }

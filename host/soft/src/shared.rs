@@ -219,12 +219,11 @@ impl Shared {
         record(&mut self.threads[number].timed.lock().unwrap());
     }
 
-    pub fn timed(&self) -> Timed {
-        let mut sum = Timed::default();
+    /// What all threads know of them, as far as `add` asks for it.
+    pub fn timed<T: Default>(&self, add: impl Fn(&mut T, &Timed)) -> T {
+        let mut sum = T::default();
         for thread in &self.threads {
-            let own = thread.timed.lock().unwrap();
-            sum.latencies.add(&own.latencies);
-            sum.keys.add(&own.keys);
+            add(&mut sum, &thread.timed.lock().unwrap());
         }
         sum
     }

@@ -6,7 +6,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
 
 use crate::options::{Secure, PIECE};
+use wirekv_log::warn;
 use wirekv_memcache::lines::{NOT_SET, OFF, OF_A_SLAB};
+use wirekv_metrics::Usage;
 use wirekv_proto::{Counters, Protocol, Server, Told, MEMCACHED_VERSION};
 use wirekv_resp::{Facts, Shown};
 
@@ -32,14 +34,14 @@ impl Shared {
         let o = &self.options;
         let store = &recent.store;
         let now = self.store.now();
-        let usage = usage();
+        let usage = Usage::now();
         line("pid", &std::process::id());
         line("uptime", &(now.saturating_sub(FIRST_SECOND)));
         line("time", &(self.epoch + i64::from(now)));
         line("version", &MEMCACHED_VERSION);
         line("pointer_size", &usize::BITS);
-        line("rusage_user", &format_args!("{}.{:06}", usage.0 / 1_000_000, usage.0 % 1_000_000));
-        line("rusage_system", &format_args!("{}.{:06}", usage.1 / 1_000_000, usage.1 % 1_000_000));
+        line("rusage_user", &format_args!("{:.6}", usage.user.as_secs_f64()));
+        line("rusage_system", &format_args!("{:.6}", usage.system.as_secs_f64()));
         line("max_connections", &o.max_conns);
         line("curr_connections", &self.open.load(Relaxed));
         line("total_connections", &recent.opened);
@@ -183,7 +185,7 @@ impl Shared {
     fn facts(&self, own: (usize, &Counters)) -> Facts {
         let o = &self.options;
         let recent = self.recent();
-        let usage = usage();
+        let usage = Usage::now();
         let bind = o.redis.iter().map(|address| address.ip().to_string());
         let socket = o.unix_redis.as_ref().map(|(path, _)| path.display().to_string());
         Facts {
@@ -202,9 +204,10 @@ impl Shared {
             rejected: recent.rejected,
             read: recent.read,
             written: recent.written,
-            cpu_user: usage.0 as u64,
-            cpu_system: usage.1 as u64,
-            resident: usage.2,
+            cpu_user: usage.user.as_micros() as u64,
+            cpu_system: usage.system.as_micros() as u64,
+            // It gives nothing back.
+            resident: usage.resident,
             counters: self.sum(Some(own)),
             evicts: o.evict,
             debug: o.debug,
@@ -273,19 +276,6 @@ impl Shared {
 /// Connections that `stats conns` tells of at a time.
 const CONNS_TOLD: usize = 64;
 
-/// CPU time of this process, user and system, in microseconds, and the most bytes that it has had
-/// resident: it gives nothing back.
-fn usage() -> (i64, i64, u64) {
-    // SAFETY: the call fills the structure it is given.
-    let usage = unsafe {
-        let mut usage = std::mem::zeroed::<libc::rusage>();
-        libc::getrusage(libc::RUSAGE_SELF, &mut usage);
-        usage
-    };
-    let micros = |t: libc::timeval| t.tv_sec * 1_000_000 + t.tv_usec;
-    (micros(usage.ru_utime), micros(usage.ru_stime), usage.ru_maxrss as u64 * 1024)
-}
-
 /// The engines' way to what the server knows.
 pub struct Answers<'a> {
     pub shared: &'a Shared,
@@ -325,7 +315,7 @@ impl Server for Answers<'_> {
         }
         let renewed = self.shared.renew_certificates();
         if let Err(e) = &renewed {
-            eprintln!("wirekv: refresh_certs: {e:#}");
+            warn!("refresh_certs: {e:#}");
         }
         Some(renewed.is_ok())
     }

@@ -10,7 +10,7 @@ use crate::dialect::Request;
 use crate::shared::Shared;
 
 /// What is known of the requests that were timed.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub struct Timed {
     pub latencies: Latencies,
     pub keys: HotKeys,
@@ -88,6 +88,7 @@ impl Timing {
         if let Some((began, share)) = self.began.take() {
             let time = began.elapsed();
             shared.took(number, |timed| {
+                timed.keys.cool(began);
                 for (label, key) in self.done.drain(..) {
                     timed.latencies.record(label, time, share);
                     if let Some(key) = key {

@@ -51,7 +51,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
         }
         signals::wait_or(|| {
             if let Err(e) = server.renew() {
-                eprintln!("wirekv: SIGHUP: {e:#}");
+                wirekv_log::warn!("SIGHUP: {e:#}");
             }
         })?;
         Ok(pid_file)
