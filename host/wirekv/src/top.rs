@@ -101,12 +101,17 @@ impl Look {
     fn ask(address: &str) -> Result<Look> {
         let what = || format!("--metrics of {address}");
         let text = get(address, "/metrics").with_context(what)?;
+        Ok(Look::parse(Instant::now(), &text))
+    }
+
+    /// Reads Prometheus' text format.
+    fn parse(at: Instant, text: &str) -> Look {
         let samples = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| {
             let (head, value) = line.rsplit_once(' ')?;
             let (name, labels) = head.split_at(head.find('{').unwrap_or(head.len()));
             Some(Sample { name: name.into(), labels: labels.into(), value: value.parse().ok()? })
         });
-        Ok(Look { at: Instant::now(), samples: samples.collect() })
+        Look { at, samples: samples.collect() }
     }
 
     fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Sample> {
@@ -336,19 +341,10 @@ fn span(seconds: f64) -> String {
 mod tests {
     use super::*;
 
-    fn look(at: Instant, text: &str) -> Look {
-        let samples = text.lines().map(|line| {
-            let (head, value) = line.rsplit_once(' ').unwrap();
-            let (name, labels) = head.split_at(head.find('{').unwrap_or(head.len()));
-            Sample { name: name.into(), labels: labels.into(), value: value.parse().unwrap() }
-        });
-        Look { at, samples: samples.collect() }
-    }
-
     #[test]
     fn rates_and_quantiles_are_of_what_has_changed() {
         let at = Instant::now();
-        let before = look(
+        let before = Look::parse(
             at,
             "memcached_commands_total{command=\"get\",status=\"hit\"} 100\n\
                                memcached_commands_total{command=\"get\",status=\"miss\"} 5\n\
@@ -356,7 +352,7 @@ mod tests {
                                wirekv_request_duration_seconds_bucket{le=\"2e-05\"} 50\n\
                                wirekv_request_duration_seconds_bucket{le=\"+Inf\"} 50",
         );
-        let now = look(
+        let now = Look::parse(
             at + Duration::from_secs(2),
             "memcached_commands_total{command=\"get\",status=\"hit\"} 160\n\
                                memcached_commands_total{command=\"get\",status=\"miss\"} 25\n\
