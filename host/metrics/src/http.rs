@@ -172,7 +172,8 @@ async fn accept<A: Fn(Asked, Reply) + Send + Sync + 'static>(
 async fn client<A: Fn(Asked, Reply) + Send + Sync>(stream: TcpStream, source: Arc<Source<A>>) {
     let answer = service_fn(|request| source.answer(request));
     let mut http = http1::Builder::new();
-    http.keep_alive(false).header_read_timeout(None).max_buf_size(HEAD);
+    // A client may shut down its sending half before it is answered.
+    http.keep_alive(false).half_close(true).header_read_timeout(None).max_buf_size(HEAD);
     let served = http.serve_connection(TokioIo::new(stream), answer);
     // A client that makes mistakes is answered, or left alone.
     let _ = timeout(PATIENCE, served).await;
