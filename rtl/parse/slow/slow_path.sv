@@ -294,12 +294,13 @@ module slow_path
   );
 
   // ---------------------------------------------------------------- what is done
-  logic plain_cmd, plain_q;  // its command is that of a plain GET; all of it is one
+  logic plain_cmd, plain_cmd_q, plain_q;  // its command is that of a plain GET; all of it is one
+  logic strict_q;
   logic reads_keys, acts, stores, ends, get_key, partial_q, partial_now, value_done, part_done;
   logic [8:0] keys_q;  // key beats not committed
   place_t next_q;      // behind the value
   assign acts     = state_q == ByAct && room_i && item_ready_i && !text_moves_i &&
-                    (plain_q || !strict);
+                    (plain_q || !strict_q);
   assign stores   = order_q.action inside {AcStore, AcStorePart};
   // The job ends with it. The context of the next one says which database was chosen.
   assign ends     = order_q.action inside {AcStorePart, AcHost, AcSelect, AcQuit, AcBack} ||
@@ -307,7 +308,7 @@ module slow_path
 
   assign reads_keys  = is_get(line.cmd) || line.many;
   assign get_key     = state_q == ByWord && is_key && reads_keys && !line.bad &&
-                       (plain_cmd || !strict) && !binary.is &&
+                       (plain_cmd_q || !strict_q) && !binary.is &&
                        (line.exptime_ok || !is_gat(line.cmd));
   // Once a part of the line is out, every key follows as soon as it is complete, so that the job's
   // end has nothing but a broken-off key to take back.
@@ -374,15 +375,18 @@ module slow_path
   logic plain_order, judged_q;
   assign plain_cmd   = ctx.resp.is ? line.cmd == CmdGet && resp.form == RfBulk
                                    : line.cmd inside {CmdGet, CmdGets, CmdMetaGet};
-  assign plain_order = (order_q.action == AcEndOfGet || order_q.op == OpGet) && plain_cmd &&
+  assign plain_order = (order_q.action == AcEndOfGet || order_q.op == OpGet) && plain_cmd_q &&
       (order_q.action inside {AcEndOfGet, AcOp} || order_q.reply == RpEnd) && !line.wrong &&
       !(line_q.meta.coded || line_q.meta.vivifies || line_q.meta.recaches || line_q.touch ||
         shows(line_q.meta.show, ShTime));
-  assign odd_word    = state_q == ByWord && is_key && !binary.is && !plain_cmd;
-  // What is to be done is judged in ByAct's first clock.
+  assign odd_word    = state_q == ByWord && is_key && !binary.is && !plain_cmd_q;
+  // What is to be done is judged in ByAct's first clock. A command, and whether it must be plain, stand two clocks before
+  // its next word.
   always_ff @(posedge clk_i) begin
-    judged_q <= state_q == ByAct;
-    plain_q  <= state_q == ByAct && plain_order;
+    judged_q    <= state_q == ByAct;
+    plain_q     <= state_q == ByAct && plain_order;
+    plain_cmd_q <= plain_cmd;
+    strict_q    <= strict;
   end
   assign odd_line    = state_q == ByAct && judged_q && !plain_q;
   assign odd_length  = (reads && last_short) ||

@@ -100,7 +100,7 @@ module execute_room
   before_t before_q;
   logic fresh_q;  // the request in act has come
 
-  assign skip = may_skip_q && (cut_q || (low_q && !op_i.req.udp));
+  assign skip = may_skip_q && (cut_q || low_q);
   always_comb begin
     spent = '0;
     unique case (kind_q)
@@ -174,7 +174,7 @@ module execute_room
     if (spending_q) begin
       spare_q  <= spare_left;
       limit_q  <= limit_of(spare_left);
-      low_q    <= spare_left[17];
+      low_q    <= spare_left[17] && !op_i.req.udp;
       plenty_q <= has(spare_left, Plenty);
       enough_q <= has(spare_left, Enough);
     end
