@@ -261,7 +261,8 @@ class Redis(Connection):
 
 
 class Datagrams:
-    """Text over UDP, for reads. What does not come in time is lost, with what else has not come of its turn."""
+    """Text over UDP, for reads. What does not come in time is lost, with what else has not come of its turn. So is the answer for
+    several keys where a message of it has several datagrams: another one may have as many, and of both some may be lost."""
 
     #: Of all sockets: a later one may have an earlier one's port.
     numbers = itertools.count()
@@ -280,7 +281,7 @@ class Datagrams:
             with gone():
                 self.socket.send(number.to_bytes(2, "big") + b"\0\0\0\1\0\0" + Text.request(self, command))
 
-    def message(self, number):
+    def message(self, number, several):
         """None: it is lost."""
         while not self.messages[number]:
             if not reference.readable(self.socket, self.patience):
@@ -291,6 +292,8 @@ class Datagrams:
             ident, sequence, total = (int.from_bytes(data[i : i + 2], "big") for i in (0, 2, 4))
             if ident not in self.messages:
                 continue  # somebody was too late for it
+            if several and ident == number and total > 1:
+                return None
             parts = self.parts.setdefault((ident, total), {})
             if sequence in parts:
                 return None  # two messages are mixed
@@ -303,7 +306,7 @@ class Datagrams:
     def reply(self, c):
         found, number, words = {}, self.waits.pop(0), None
         while words != [b"END"]:
-            message = self.message(number)
+            message = self.message(number, c.what == "several")
             if message is None:
                 return Reply("lost", {} if c.what == "several" else None)
             self.file = io.BytesIO(message)
@@ -352,7 +355,7 @@ class Ledger:
 
     def __init__(self, server, speech):
         self.server, self.speech, self.lock = server, speech, threading.Lock()
-        self.floor, self.acked = {}, {}
+        self.floor, self.acked, self.sent = {}, {}, {}
         #: Key -> version -> when it was told to live for how many seconds; those that are not here live for ever.
         self.expiries = {}
         self.live, self.left = [], {}  # keys by place; when one was sent what was not answered
@@ -388,10 +391,14 @@ class Ledger:
                 return
             self.counts["values"] += 1
             assert key.startswith(b"n") or value.startswith(b"%s:" % key), f"{who}: {key} has another key's value {value[:60]}"
-            version = version_of(value)
+            version, at = version_of(value), time.monotonic()
+            what = f"{at - self.began:.1f} s: {who} read {key} version {version}"
+            if version > self.sent[key]:
+                whose = {match[1] for match in re.finditer(rb"(k\d+\.\d+):", value)}
+                self.old.append((at, key, f"{what}, which nobody has written: {len(value)} bytes, keys {whose}, {value[-60:]}"))
+                return
             if version < floor:
-                at = time.monotonic()
-                self.old.append((at, key, f"{at - self.began:.1f} s: {who} read {key} version {version}, {floor} was known"))
+                self.old.append((at, key, f"{what}, {floor} was known"))
             self.floor[key] = max(self.floor.get(key, 0), version)
             until = self.expiries.get(key, {}).get(version)
             if until and sent > sum(until) + 0.5:
@@ -538,6 +545,7 @@ class Writer(Client):
                 expiries.pop(command.version, None)
         acked = dict(ledger.acked) if any(c.what == "flush" for c in commands) else {}
         floor, sent = ledger.floor.get(key, 0), time.monotonic()
+        ledger.sent[key] = max(ledger.sent.get(key, 0), *(command.version for command in commands), 0)
         try:
             self.connection.send(commands)
             for i, command in enumerate(commands):
