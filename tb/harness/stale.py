@@ -292,7 +292,7 @@ class Datagrams:
             ident, sequence, total = (int.from_bytes(data[i : i + 2], "big") for i in (0, 2, 4))
             if ident not in self.messages:
                 continue  # somebody was too late for it
-            if several and ident == number and total > 1:
+            if several and total > 1:
                 return None
             parts = self.parts.setdefault((ident, total), {})
             if sequence in parts:
@@ -355,6 +355,7 @@ class Ledger:
 
     def __init__(self, server, speech):
         self.server, self.speech, self.lock = server, speech, threading.Lock()
+        #: By key, versions: a read's floor, the last one that was answered, the highest one that was sent.
         self.floor, self.acked, self.sent = {}, {}, {}
         #: Key -> version -> when it was told to live for how many seconds; those that are not here live for ever.
         self.expiries = {}
@@ -391,18 +392,20 @@ class Ledger:
                 return
             self.counts["values"] += 1
             assert key.startswith(b"n") or value.startswith(b"%s:" % key), f"{who}: {key} has another key's value {value[:60]}"
-            version, at = version_of(value), time.monotonic()
-            what = f"{at - self.began:.1f} s: {who} read {key} version {version}"
+            version = version_of(value)
             if version > self.sent[key]:
-                whose = {match[1] for match in re.finditer(rb"(k\d+\.\d+):", value)}
-                self.old.append((at, key, f"{what}, which nobody has written: {len(value)} bytes, keys {whose}, {value[-60:]}"))
-                return
+                whose = set(re.findall(rb"k\d+\.\d+(?=:)", value))
+                return self.wrong(who, key, version, f"which nobody has written: {len(value)} bytes, keys {whose}, {value[-60:]}")
             if version < floor:
-                self.old.append((at, key, f"{what}, {floor} was known"))
+                self.wrong(who, key, version, f"{floor} was known")
             self.floor[key] = max(self.floor.get(key, 0), version)
             until = self.expiries.get(key, {}).get(version)
             if until and sent > sum(until) + 0.5:
                 self.late.append((key, version, until, sent))
+
+    def wrong(self, who, key, version, why):
+        at = time.monotonic()
+        self.old.append((at, key, f"{at - self.began:.1f} s: {who} read {key} version {version}, {why}"))
 
     def failures(self):
         """Old values; values whose time was over for a second by the server's clock."""
@@ -545,7 +548,7 @@ class Writer(Client):
                 expiries.pop(command.version, None)
         acked = dict(ledger.acked) if any(c.what == "flush" for c in commands) else {}
         floor, sent = ledger.floor.get(key, 0), time.monotonic()
-        ledger.sent[key] = max(ledger.sent.get(key, 0), *(command.version for command in commands), 0)
+        ledger.sent[key] = max(ledger.sent.get(key, 0), *(command.version for command in commands))
         try:
             self.connection.send(commands)
             for i, command in enumerate(commands):
