@@ -211,7 +211,7 @@ impl<D: Speech> Talk<D> {
                             waits -= 1;
                             engine.borrow_mut().local.quiesce();
                         }
-                        Next::Close => return false,
+                        Next::Watch | Next::Close => return false,
                     }
                 }
                 at += request.len as usize;

@@ -14,9 +14,9 @@ use wirekv_proto::{
 };
 use wirekv_store::Item;
 
-use crate::login;
 use crate::operation::Operation;
 use crate::ops::{self, Deleted, Delta, Mode, Put, Stored, Sum};
+use crate::{login, watch};
 
 /// First byte of a request, and of a reply.
 pub const REQUEST: u8 = 0x80;
@@ -374,6 +374,10 @@ impl Operation for Op {
             Op::Delta { decrement } => delta(request, input, decrement, engine, out),
             Op::Delete => {
                 engine.settings.prefixes.delete(request.key.of(input));
+                if let Some(hash) = request.hash {
+                    let key = request.key.of(input);
+                    watch::look(engine, key, hash);
+                }
                 let unique = Some(Header::of(input).unique).filter(|unique| *unique != 0);
                 match ops::delete(engine, request.key.of(input), unique) {
                     Deleted::Yes if request.quiet => {}
@@ -423,6 +427,7 @@ impl Operation for Op {
         let flags = client_flags(input, self);
         if too_large(&engine.settings, key.len(), request.value.len.into(), flags) {
             engine.counters.store_too_large += 1;
+            watch::refused(engine, key, "too_large", "null");
             if mode == Mode::Set {
                 ops::forget(engine, key);
             }
@@ -447,7 +452,11 @@ impl Operation for Op {
         let put = put(mode, input, engine);
         engine.counters.cmd_set += 1;
         engine.settings.prefixes.set(key);
-        match ops::put(engine, key, hash, &put, value) {
+        watch::look(engine, key, hash);
+        let len = value.len();
+        let became = ops::put(engine, key, hash, &put, value);
+        watch::stored(engine, key, &put, len, became);
+        match became {
             Stored::Yes(..) if request.quiet => {}
             Stored::Yes(unique, _) => reply(input, unique, b"", out),
             Stored::Exists => fail(input, Status::Exists, out),
@@ -472,6 +481,7 @@ impl Operation for Op {
 
     fn no_memory(self, _: &Request, input: &[u8], key: &[u8], engine: &mut Engine, out: &mut Out) {
         let Op::Store(mode) = self else { return };
+        watch::refused(engine, key, "no_memory", "null");
         if put(mode, input, engine).mode == Mode::Set {
             ops::forget(engine, key);
         }
@@ -492,6 +502,7 @@ fn get(
     let key = request.key.of(input);
     let Some(hash) = request.hash else { return };
     let exptime = if touch { when(extra(input, 0), engine) } else { 0 };
+    watch::look(engine, key, hash);
     let Engine { local, counters, settings, .. } = engine;
     let item = match touch {
         true => ops::get_and_touch(local, counters, key, hash, exptime),
@@ -546,6 +557,7 @@ fn delta(request: &Request, input: &[u8], decrement: bool, engine: &mut Engine, 
     let Some(hash) = request.hash else { return };
     let (by, initial, exptime) = (extra64(input, 0), extra64(input, 8), extra(input, 16));
     let unique = Header::of(input).unique;
+    watch::look(engine, key, hash);
     let status =
         match ops::delta(engine, key, hash, &Delta { decrement, by, unique, ..Delta::default() }) {
             Sum::Is(value, unique, _) => {
@@ -563,7 +575,11 @@ fn delta(request: &Request, input: &[u8], decrement: bool, engine: &mut Engine, 
                 let digits = Value::Here(number::digits(initial, &mut buffer));
                 let exptime = when(exptime, engine);
                 let put = Put { mode: Mode::Add, exptime, ..Put::default() };
-                match ops::put(engine, key, hash, &put, digits) {
+                let len = digits.len();
+                watch::look(engine, key, hash);
+                let became = ops::put(engine, key, hash, &put, digits);
+                watch::stored(engine, key, &put, len, became);
+                match became {
                     Stored::Yes(..) if request.quiet => return,
                     Stored::Yes(unique, _) => {
                         return reply(input, unique, &initial.to_be_bytes(), out);

@@ -55,16 +55,9 @@ fn metadump(item: &Item<'_>, size: u64, settings: &Settings, out: &mut Out) {
     let date = |second: u32| (settings.epoch + i64::from(second)).max(0) as u64;
     let mut w = out.room(3 * KEY_MAX + LINE);
     w.bytes(b"key=");
-    for byte in item.key() {
-        match byte {
-            b'-' | b'.' | b'_' | b'~' => w.byte(*byte),
-            byte if byte.is_ascii_alphanumeric() => w.byte(*byte),
-            byte => {
-                let digit = |n: u8| b"0123456789ABCDEF"[usize::from(n)];
-                w.byte(b'%').byte(digit(byte >> 4)).byte(digit(byte & 15))
-            }
-        };
-    }
+    encoded(item.key(), |byte| {
+        w.byte(byte);
+    });
     w.bytes(b" exp=");
     match item.exptime() {
         0 => w.bytes(b"-1"),
@@ -74,6 +67,20 @@ fn metadump(item: &Item<'_>, size: u64, settings: &Settings, out: &mut Out) {
     w.bytes(b" fetch=").bytes(if item.fetched() { b"yes" } else { b"no" });
     w.bytes(b" cls=").number(ops::slab_class(size)).bytes(b" size=").number(size);
     w.bytes(b" flags=").number(item.flags().into()).byte(b'\n').finish();
+}
+
+/// A key as in an address of the web (RFC 3986).
+pub fn encoded(key: &[u8], mut byte: impl FnMut(u8)) {
+    for &b in key {
+        match b {
+            b'-' | b'.' | b'_' | b'~' => byte(b),
+            b if b.is_ascii_alphanumeric() => byte(b),
+            b => {
+                let digit = |n: u8| b"0123456789ABCDEF"[usize::from(n)];
+                [b'%', digit(b >> 4), digit(b & 15)].into_iter().for_each(&mut byte);
+            }
+        }
+    }
 }
 
 /// `mg <key>`, or `mg <key in base64> b`: also of a key that would do something to a terminal, or to who reads lines.

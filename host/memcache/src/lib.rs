@@ -15,6 +15,7 @@ pub mod ops;
 mod text;
 mod texts;
 pub mod udp;
+pub mod watch;
 
 use operation::Operation;
 use text::Text;

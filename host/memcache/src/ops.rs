@@ -1,5 +1,6 @@
 //! What requests mean: the same in each of memcached's protocols.
 
+use crate::watch;
 use wirekv_proto::limits::{size, too_large};
 use wirekv_proto::{number, Counters, Engine, Settings, Value};
 use wirekv_store::{Entry, Fields, Full, Hash, Item, Local, Lookup, Stamp, Whole};
@@ -521,6 +522,7 @@ pub fn invalidate(
 
 /// After a value that could not be taken: what the key held before must not stay.
 pub fn forget(engine: &mut Engine, key: &[u8]) {
+    watch::look(engine, key, engine.local.hash(key));
     let entry = engine.local.lock(key);
     if entry.item().is_some() {
         entry.remove();

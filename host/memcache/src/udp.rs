@@ -162,7 +162,7 @@ impl Exchange {
                     return true;
                 }
                 // There is no connection to close, but the rest is not served.
-                Next::Close => return false,
+                Next::Watch | Next::Close => return false,
             }
         }
         true

@@ -17,6 +17,7 @@
 
 mod counters;
 mod dialect;
+pub mod events;
 pub mod limits;
 pub mod number;
 mod out;
@@ -35,6 +36,7 @@ pub use wirekv_store as store;
 
 pub use counters::Counters;
 pub use dialect::{Dialect, Plan, Value};
+pub use events::Events;
 pub use out::{Mark, Out, Writer};
 pub use prefixes::Prefixes;
 pub use request::{Asked, Next, Parse, Parsed, Request, Span};

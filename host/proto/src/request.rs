@@ -150,6 +150,8 @@ pub enum Next {
     Sleep,
     /// There is more, but much reply by now: execute the same request again when that was taken.
     Full,
+    /// It watches, and what it sends is nothing any more.
+    Watch,
     /// Close when the replies are written.
     Close,
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use wirekv_store::Local;
 
+use crate::events::{Events, Refused};
 use crate::{Counters, Prefixes, Users};
 
 /// Which protocol a connection may speak (`-B`).
@@ -38,6 +39,8 @@ pub struct Settings {
     pub flush: bool,
     /// What `stats detail` counts (`-D`).
     pub prefixes: Arc<Prefixes>,
+    /// Who watches what clients do.
+    pub events: Arc<Events>,
     /// Clients of memcached's protocols must be one of these (`-Y`); and may say so in the binary one (`-S`).
     pub users: Option<Arc<Users>>,
     pub sasl: bool,
@@ -73,6 +76,7 @@ impl Default for Settings {
             crawler: true,
             flush: true,
             prefixes: Arc::default(),
+            events: Arc::default(),
             users: None,
             sasl: false,
             stream_from: 16 << 10,
@@ -102,11 +106,13 @@ pub struct Engine {
     pub local: Local,
     pub settings: Arc<Settings>,
     pub counters: Counters,
+    /// The number of the connection that is served, as `stats conns` and `watch` tell it.
+    pub conn: usize,
 }
 
 impl Engine {
     pub fn new(local: Local, settings: Arc<Settings>) -> Engine {
-        Engine { local, settings, counters: Counters::default() }
+        Engine { local, settings, counters: Counters::default(), conn: 0 }
     }
 }
 
@@ -145,6 +151,14 @@ pub trait Server {
 
     /// `verbosity <level>`.
     fn verbosity(&mut self, _level: u32) {}
+
+    /// `watch`, MONITOR: the connection gets the lines of these kinds of events from now on.
+    fn watch(&mut self, _kinds: u32) -> Result<(), Refused> {
+        Err(Refused::Forbidden)
+    }
+
+    /// And no more.
+    fn unwatch(&mut self) {}
 
     /// `cache_memlimit <megabytes>`: whether the store's memory is as large now.
     fn memory(&mut self, _megabytes: u32) -> bool {

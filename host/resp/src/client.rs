@@ -128,6 +128,8 @@ pub struct Client {
     /// What others see of it, and the command that they do.
     shown: Option<Arc<Shown>>,
     last: Option<&'static Command>,
+    /// It gets the lines of MONITOR.
+    pub monitors: bool,
     /// When it goes on, in milliseconds after the server's start.
     pub sleeps_until: Option<u64>,
     /// A transaction's commands, from `MULTI` on.
@@ -169,6 +171,11 @@ impl Client {
         self.queue.is_some() || self.replies != Replies::On || !self.authenticated
     }
 
+    /// It wants no replies until it says so.
+    pub fn is_mute(&self) -> bool {
+        self.replies == Replies::Off
+    }
+
     /// A command is called.
     #[inline]
     pub fn calls(&mut self, command: &'static Command) {
@@ -185,6 +192,7 @@ impl Client {
         if let Some(shown) = &self.shown {
             let queued = self.queue.as_ref().map(|queue| queue.len()).or(self.running);
             shown.tell(self.db, self.resp3, self.no_evict, queued, &self.name);
+            shown.monitors(self.monitors);
         }
     }
 

@@ -63,6 +63,9 @@ fn quit(call: &mut Call<'_>) -> Result<(), Error> {
 
 /// `RESET`
 fn reset(call: &mut Call<'_>) -> Result<(), Error> {
+    if call.client.monitors {
+        call.server.unwatch();
+    }
     call.client.reset(&call.engine.common);
     call.reply.simple("RESET");
     Ok(())

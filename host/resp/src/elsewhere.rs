@@ -12,8 +12,8 @@ use super::{connection, lifetimes, number, transactions};
 /// A key, behind the number of its database.
 pub type Key = (u8, Box<[u8]>);
 
-/// What would need to know more of items than the card does.
-const NOT_THERE: &[&str] = &["swapdb", "debug", "freq", "idletime"];
+/// What would need to know more of items, or of what clients do, than the card tells.
+const NOT_THERE: &[&str] = &["swapdb", "debug", "monitor", "freq", "idletime"];
 /// About all keys.
 const OF_ALL: &[&str] = &["keys", "scan", "randomkey", "dbsize", "flushall", "flushdb"];
 

@@ -10,6 +10,7 @@ use super::call::Call;
 use super::client::{extend, Client, Queue, Replies, Watched};
 use super::elsewhere;
 use super::line;
+use super::monitor;
 use super::parse::{self, Op, Violation, MAX_LINE};
 use super::reply::Reply;
 use super::table::{flag, Command, Named};
@@ -232,6 +233,9 @@ impl Place<'_> {
             self.engine.commands.failed(number);
             self.engine.common.stats.error(&error);
         }
+        if !next.comes_again() {
+            monitor::called(self.engine, command, &args, client);
+        }
         if let Some(timed) = timed {
             let micros = self.engine.commands.end(number, &timed);
             self.engine.common.took(micros, command, &args, client);
@@ -327,6 +331,9 @@ impl Place<'_> {
         }
         if client.queue.is_some() && command.has(flag::NO_MULTI) {
             return Err(self.refuse(client, named, Some(number), NOT_QUEUED.as_bytes()));
+        }
+        if client.monitors && command.has(flag::READONLY | flag::WRITE | flag::MAY_REPLICATE) {
+            return Err(self.refuse(client, named, Some(number), monitor::NO_KEYS.as_bytes()));
         }
         if self.is_paused(client, command) {
             return Err(Next::Sleep);

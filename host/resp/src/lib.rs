@@ -44,6 +44,7 @@ mod latency;
 pub mod lcs;
 mod lifetimes;
 mod line;
+mod monitor;
 mod multiple;
 pub mod number;
 mod object;

@@ -741,6 +741,12 @@ pub const MEMORY_USAGE: Row = Row {
     flags: READONLY,
     keys: Keys { first: 2, last: 2, step: 1 },
 };
+pub const MONITOR: Row = Row {
+    name: "monitor",
+    arity: 1,
+    flags: ADMIN | NOSCRIPT | LOADING | STALE,
+    keys: Keys { first: 0, last: 0, step: 0 },
+};
 pub const SHUTDOWN: Row = Row {
     name: "shutdown",
     arity: -1,

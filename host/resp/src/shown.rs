@@ -24,6 +24,7 @@ pub struct Shown {
     db: AtomicU8,
     resp: AtomicU8,
     no_evict: AtomicBool,
+    monitors: AtomicBool,
     /// Commands in its transaction; below 0 there is none.
     queued: AtomicI64,
     name: Mutex<Vec<u8>>,
@@ -47,6 +48,7 @@ impl Shown {
             db: AtomicU8::new(0),
             resp: AtomicU8::new(2),
             no_evict: AtomicBool::new(false),
+            monitors: AtomicBool::new(false),
             queued: AtomicI64::new(-1),
             name: Mutex::default(),
             input: AtomicU32::new(0),
@@ -69,6 +71,10 @@ impl Shown {
     #[inline]
     pub(super) fn calls(&self, command: &'static Command) {
         self.command.store(std::ptr::from_ref(command).cast_mut(), Relaxed);
+    }
+
+    pub(super) fn monitors(&self, on: bool) {
+        self.monitors.store(on, Relaxed);
     }
 
     pub(super) fn tell(
@@ -111,7 +117,12 @@ impl Shown {
         let idle = age.saturating_sub(self.last.load(Relaxed).into());
         let name = String::from_utf8_lossy(&locked(&self.name)).into_owned();
         let queued = self.queued.load(Relaxed);
-        let flags = [(queued >= 0, "x"), (self.is_unix, "U"), (self.no_evict.load(Relaxed), "e")];
+        let flags = [
+            (self.monitors.load(Relaxed), "O"),
+            (queued >= 0, "x"),
+            (self.is_unix, "U"),
+            (self.no_evict.load(Relaxed), "e"),
+        ];
         let flags: String = flags.iter().filter(|(is, _)| *is).map(|(_, flag)| *flag).collect();
         let flags = if flags.is_empty() { "N" } else { &flags };
         let memory = size_of::<Shown>() + self.address.len() + self.listener.len();

@@ -7,10 +7,11 @@ use std::sync::Mutex;
 use super::args::Args;
 use super::call::Call;
 use super::client::Client;
+use super::monitor::is_secret;
 use super::number;
 use super::rows;
 use super::table::{flag::SKIP_SLOWLOG, Command};
-use super::{help, locked, word, Error};
+use super::{help, locked, Error};
 
 const BAD_COUNT: Error = "ERR count should be greater than or equal to -1";
 /// Of a command as many arguments are kept, and of each as many bytes.
@@ -109,23 +110,18 @@ impl Slowlog {
 fn shortened(command: &Command, args: &Args<'_>) -> Vec<Vec<u8>> {
     let count = args.len();
     let kept = if count > MAX_ARGS { MAX_ARGS - 1 } else { count };
-    let secret = |i: usize, before: &[u8]| match command.name {
-        "auth" | "hello" => i > 0,
-        "set" => word::is(before, "requirepass"),
-        _ => false,
-    };
-    let mut before: &[u8] = b"";
+    let mut before: [&[u8]; 2] = [b"", b""];
     let mut short = Vec::new();
     for (i, arg) in args.from(0).take(kept).enumerate() {
         short.push(match arg.len() {
-            _ if secret(i, before) => b"(redacted)".to_vec(),
+            _ if is_secret(command, i, before) => b"(redacted)".to_vec(),
             0..=MAX_BYTES => arg.to_vec(),
             len => {
                 let more = format!("... ({} more bytes)", len - MAX_BYTES);
                 [&arg[..MAX_BYTES], more.as_bytes()].concat()
             }
         });
-        before = arg;
+        before = [before[1], arg];
     }
     if kept < count {
         short.push(format!("... ({} more arguments)", count - kept).into_bytes());

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use super::call::Call;
 use super::{
     admin, bitmaps, clients, config, connection, info, introspect, keys, keyspace, latency,
-    lifetimes, multiple, object, slowlog, strings, sums, transactions, Error,
+    lifetimes, monitor, multiple, object, slowlog, strings, sums, transactions, Error,
 };
 
 pub type Handler = fn(&mut Call<'_>) -> Result<(), Error>;
@@ -141,6 +141,7 @@ static LISTS: &[&[Command]] = &[
     keys::COMMANDS,
     keyspace::COMMANDS,
     lifetimes::COMMANDS,
+    monitor::COMMANDS,
     multiple::COMMANDS,
     strings::COMMANDS,
     sums::COMMANDS,

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 use mio::event::Source;
 use mio::net::{TcpStream, UnixStream};
 use mio::{Interest, Registry, Token};
+use wirekv_memcache::watch;
+use wirekv_proto::events::Watching;
 use wirekv_proto::Out;
 use wirekv_resp::Shown;
 
@@ -17,6 +19,8 @@ use crate::dialect::{Request, Session};
 use crate::io::retry;
 use crate::tls::Tls;
 
+/// Bytes of lines that a watching client is sent at a time.
+const LINES: usize = 32 << 10;
 /// So much of what a client still sends behind the last reply is read, and for so long.
 const LINGER_BYTES: usize = 64 << 20;
 const LINGER: Duration = Duration::from_secs(5);
@@ -68,6 +72,18 @@ impl Peer {
         let peer = Peer::new(address, String::new(), now, None);
         peer.set(State::Listening);
         peer
+    }
+
+    /// As `watch` shows it.
+    pub fn shown(&self, number: usize) -> watch::Peer<'_> {
+        let tcp = self.peer.strip_prefix("tcp:").and_then(|text| text.rsplit_once(':'));
+        match tcp.and_then(|(ip, port)| Some((ip, port.parse().ok()?))) {
+            Some((ip, port)) => {
+                let address = ip.trim_matches(['[', ']']);
+                watch::Peer { address, port, transport: "tcp", number }
+            }
+            None => watch::Peer { address: "unix", port: 0, transport: "local", number },
+        }
     }
 
     pub fn set(&self, state: State) {
@@ -161,6 +177,27 @@ impl Stream {
     }
 }
 
+/// Why a connection is closed: memcached's words.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    Error,
+    /// The client has left, or has said that it does.
+    Normal,
+    Idle,
+    Shutdown,
+}
+
+impl Reason {
+    pub fn name(self) -> &'static str {
+        match self {
+            Reason::Error => "error",
+            Reason::Normal => "normal",
+            Reason::Idle => "idle_timeout",
+            Reason::Shutdown => "shutdown",
+        }
+    }
+}
+
 /// How much of what a client sends behind its last reply is still read, and until when.
 pub struct Linger {
     left: usize,
@@ -209,6 +246,11 @@ pub struct Conn {
     pub closing: bool,
     /// They are, and its end was sent.
     pub linger: Option<Linger>,
+    pub reason: Reason,
+    /// That was told.
+    pub left: bool,
+    /// It watches.
+    pub watching: Option<Watching>,
 }
 
 impl Conn {
@@ -237,6 +279,9 @@ impl Conn {
             hung_up: false,
             closing: false,
             linger: None,
+            reason: Reason::Error,
+            left: false,
+            watching: None,
         }
     }
 
@@ -262,6 +307,7 @@ impl Conn {
             // What came before the end is still served.
             Ok(0) => {
                 (self.ended, self.at_end) = (true, true);
+                self.reason = Reason::Normal;
                 self.lost |= before == 0 && self.out.is_none();
             }
             Ok(n) => {
@@ -319,6 +365,7 @@ impl Conn {
         if self.at_end || self.stream.shutdown(Shutdown::Write).is_err() {
             return false;
         }
+        self.watching = None;
         (self.session, self.pending, self.parsed) = (Session::default(), Vec::new(), Vec::new());
         self.linger = Some(Linger { left: LINGER_BYTES, until: Instant::now() + LINGER });
         true
@@ -347,6 +394,7 @@ impl Conn {
     /// The server ends: what was received is served, and what comes from now on is not.
     pub fn hang_up(&mut self) {
         (self.hung_up, self.readable) = (true, true);
+        self.reason = Reason::Shutdown;
         let _ = self.stream.shutdown(Shutdown::Read);
     }
 
@@ -361,6 +409,28 @@ impl Conn {
     /// clients may write all that they want to before they read.
     pub fn is_stuck(&self) -> bool {
         self.out.is_some() && (self.closing || self.told.redis.is_none())
+    }
+
+    /// It watches, and asks for nothing more: a client of memcached.
+    pub fn is_deaf(&self) -> bool {
+        self.watching.is_some() && self.told.redis.is_none()
+    }
+
+    /// There are lines for it, and it has taken those before.
+    pub fn has_lines(&self, many: bool) -> bool {
+        self.out.is_none() && self.watching.as_ref().is_some_and(|own| own.has_lines(many))
+    }
+
+    /// Takes some of them.
+    pub fn take_lines(&self, out: &mut Out) {
+        let Some(watching) = self.watching.as_ref().filter(|_| self.has_lines(false)) else {
+            return;
+        };
+        watching.take(LINES, |first, second| {
+            if !self.session.dialect().is_mute() {
+                out.room(first.len() + second.len()).bytes(first).bytes(second).finish();
+            }
+        });
     }
 
     /// Something may be read.

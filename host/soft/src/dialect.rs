@@ -31,6 +31,19 @@ impl Op {
     }
 }
 
+impl Op {
+    /// The client leaves.
+    pub fn is_quit(self) -> bool {
+        use wirekv_memcache::{binary, classic, Op::*};
+        match self {
+            Op::Memcache(op) => {
+                matches!(op, Classic(classic::Op::Quit) | Binary(binary::Op::Quit))
+            }
+            Op::Redis(op) => op.name() == "quit",
+        }
+    }
+}
+
 impl From<wirekv_memcache::Op> for Op {
     #[inline]
     fn from(op: wirekv_memcache::Op) -> Op {
@@ -63,6 +76,11 @@ impl Either {
     #[inline]
     pub fn is_stranger(&self, engine: &Engine) -> bool {
         self.client().is_some_and(|client| client.is_stranger(&engine.common))
+    }
+
+    /// No replies are sent, or lines of MONITOR.
+    pub fn is_mute(&self) -> bool {
+        self.client().is_some_and(|client| client.is_mute())
     }
 
     /// In how many milliseconds a request that sleeps goes on.

@@ -39,7 +39,9 @@ use passwords::Passwords;
 use shared::{Shared, FIRST_SECOND};
 pub use time::Clock;
 use time::Time;
-use wirekv_proto::{Prefixes, Settings, MEMCACHED_VERSION};
+use wirekv_memcache::watch;
+pub use wirekv_proto::events::BUFFER as WATCH_BUFFER;
+use wirekv_proto::{Events, Prefixes, Settings, MEMCACHED_VERSION};
 use wirekv_resp::{Common, Engine};
 use wirekv_store::{Config, Error as StoreError, Store};
 use worker::{Inbox, Worker};
@@ -133,6 +135,7 @@ impl Soft {
             Some(delimiter) => Prefixes::new(delimiter, true),
             None => Prefixes::default(),
         });
+        let events = Arc::new(Events::new(options.watch_buffer));
         let passwords = Passwords::read(&options)?;
         let common = Common::new(&passwords.of_redis, options.protected, options.debug);
         let common = Arc::new(common.with_users(passwords.users.clone()));
@@ -147,16 +150,19 @@ impl Soft {
             shutdown: options.shutdown,
             flush: options.flush,
             prefixes: prefixes.clone(),
+            events: events.clone(),
             users: passwords.users.clone(),
             sasl: options.access.sasl,
             ..Settings::default()
         });
+        let of_all = settings.clone();
+        store.tell_evictions(Box::new(move |item, now| watch::evicted(&of_all, item, now)));
         let (metrics, resident) = (options.metrics, options.resident);
         let shared = Arc::new(Shared::new(
             options,
             store.clone(),
             common.clone(),
-            prefixes,
+            (prefixes, events),
             (keys, passwords.users),
             (clock, epoch),
             on_shutdown,

@@ -377,6 +377,7 @@ impl Acceptor {
         debug!(peer, listener, "a connection is opened");
         let told = Arc::new(Peer::new(peer, listener, self.shared.store.now(), redis));
         let number = self.shared.tell(told.clone());
+        self.shared.comes(&told, number);
         let inbox = &self.inboxes[self.next];
         self.next = (self.next + 1) % self.inboxes.len();
         inbox.conns.lock().unwrap().push(Conn::new(stream, session, told, number));

@@ -136,6 +136,8 @@ pub struct Options {
     /// Connections that the kernel may hold until they are accepted.
     pub backlog: i32,
     pub protocol: Protocol,
+    /// Bytes of lines that wait for a client that watches; 0: nobody may (`-W`).
+    pub watch_buffer: usize,
     /// Requests of one connection that are served before others have their turn (`-R`).
     pub batch: usize,
     /// How long a thread whose work comes within this time looks for more before it sleeps.

@@ -8,7 +8,9 @@ use std::time::Instant;
 use anyhow::{ensure, Result};
 use slab::Slab;
 use wirekv_log::{debug, info};
-use wirekv_proto::{Counters, Prefixes, Users};
+use wirekv_memcache::watch;
+use wirekv_proto::events::CONNEVENTS;
+use wirekv_proto::{Counters, Events, Prefixes, Users};
 use wirekv_resp::Common;
 use wirekv_store::Store;
 
@@ -49,6 +51,7 @@ pub struct Shared {
     pub store: Arc<Store>,
     pub redis: Arc<Common>,
     pub prefixes: Arc<Prefixes>,
+    pub events: Arc<Events>,
     pub keys: Keys,
     pub users: Option<Arc<Users>>,
     /// How the workers are reached, as soon as there are any.
@@ -105,7 +108,7 @@ impl Shared {
         options: Options,
         store: Arc<Store>,
         redis: Arc<Common>,
-        prefixes: Arc<Prefixes>,
+        (prefixes, events): (Arc<Prefixes>, Arc<Events>),
         (keys, users): (Keys, Option<Arc<Users>>),
         (clock, epoch): (Clock, i64),
         on_shutdown: Box<dyn Fn() + Send + Sync>,
@@ -117,6 +120,7 @@ impl Shared {
             store,
             redis,
             prefixes,
+            events,
             keys,
             users,
             inboxes: OnceLock::new(),
@@ -283,6 +287,21 @@ impl Shared {
     /// Where `stats conns` finds a connection, until it is closed.
     pub fn tell(&self, told: Arc<Peer>) -> usize {
         self.conns.lock().unwrap().insert(told)
+    }
+
+    /// It is accepted: `watch` shows it.
+    pub fn comes(&self, told: &Peer, number: usize) {
+        if self.events.wants(CONNEVENTS) {
+            watch::connection(&self.events, &told.shown(number), None);
+        }
+    }
+
+    /// Nothing more is written to it.
+    pub fn leaves(&self, conn: &mut Conn) {
+        if !std::mem::replace(&mut conn.left, true) && self.events.wants(CONNEVENTS) {
+            let reason = conn.reason.name();
+            watch::connection(&self.events, &conn.told.shown(conn.number), Some(reason));
+        }
     }
 
     pub fn closed(&self, conn: &Conn) {

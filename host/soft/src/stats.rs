@@ -9,6 +9,7 @@ use crate::options::{Secure, PIECE};
 use wirekv_log::warn;
 use wirekv_memcache::lines::{NOT_SET, OFF, OF_A_SLAB};
 use wirekv_metrics::Usage;
+use wirekv_proto::events::{Refused, Watching};
 use wirekv_proto::{Counters, Protocol, Server, Told, MEMCACHED_VERSION};
 use wirekv_resp::{Facts, Shown};
 
@@ -68,6 +69,7 @@ impl Shared {
         line("bytes_written", &recent.written);
         line("limit_maxbytes", &o.memory);
         let accepting = !self.stopping() && self.starved.lock().unwrap().is_none();
+        let (watchers, sent, skipped) = self.events.counts();
         line("accepting_conns", &u8::from(accepting));
         line("listen_disabled_num", &recent.starvations);
         line("time_in_listen_disabled_us", &recent.starved_us);
@@ -82,6 +84,9 @@ impl Shared {
         line("evicted_unfetched", &store.evicted_unfetched);
         line("evictions", &store.evictions);
         line("reclaimed", &store.reclaimed);
+        line("log_watcher_skipped", &skipped);
+        line("log_watcher_sent", &sent);
+        line("log_watchers", &watchers);
         // What memcached has no names for.
         line("log_bytes", &store.log_bytes);
         line("log_relocations", &store.relocations);
@@ -155,6 +160,7 @@ impl Shared {
         line("slab_chunk_max", &store.chunk);
         line("flush_enabled", &yes(o.flush));
         line("idle_timeout", &o.idle_timeout.unwrap_or(0));
+        line("watcher_logbuf_size", &self.events.size());
         line("reqs_per_event", &o.batch);
         line("client_flags_size", &4);
         let file = |path: Option<&PathBuf>, none: &str| {
@@ -280,6 +286,8 @@ const CONNS_TOLD: usize = 64;
 pub struct Answers<'a> {
     pub shared: &'a Shared,
     pub number: usize,
+    /// The connection's; datagrams have none.
+    pub watching: Option<&'a mut Option<Watching>>,
 }
 
 impl Server for Answers<'_> {
@@ -318,6 +326,18 @@ impl Server for Answers<'_> {
             warn!("refresh_certs: {e:#}");
         }
         Some(renewed.is_ok())
+    }
+
+    fn watch(&mut self, kinds: u32) -> Result<(), Refused> {
+        let watching = self.watching.as_deref_mut().ok_or(Refused::Forbidden)?;
+        *watching = Some(self.shared.events.watch(kinds)?);
+        Ok(())
+    }
+
+    fn unwatch(&mut self) {
+        if let Some(watching) = self.watching.as_deref_mut() {
+            *watching = None;
+        }
     }
 
     fn verbosity(&mut self, level: u32) {

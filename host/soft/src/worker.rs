@@ -18,7 +18,7 @@ use wirekv_memcache::udp::Errors;
 use wirekv_proto::Out;
 use wirekv_resp::Engine;
 
-use crate::conn::Conn;
+use crate::conn::{Conn, Reason};
 use crate::datagrams::Port;
 use crate::io::{Io, GROUP};
 use crate::shared::Shared;
@@ -27,6 +27,8 @@ use crate::timing::Timing;
 
 /// Values that wait for room look for it again after so long.
 const ROOM_AGAIN: Duration = Duration::from_millis(1);
+/// So often are those who watch sent their lines, and sooner when many wait.
+const LINES_AGAIN: Duration = Duration::from_millis(10);
 /// A time without work counts as so many times `Options::busy_poll` at most.
 const LONG_GAP: u32 = 8;
 /// At the end of the server, what was received is served within so long; and how often is looked whether it is.
@@ -60,6 +62,9 @@ pub struct Worker {
     later: VecDeque<usize>,
     /// Connections that wait for room for what they send.
     waiting: Vec<usize>,
+    /// Connections that watch, and when is next looked for lines for them.
+    watching: Vec<usize>,
+    looks: Instant,
     /// Connections that sleep, in the order in which they began to, and when the first of them goes on.
     sleeping: Vec<usize>,
     wakes: Option<Instant>,
@@ -110,6 +115,8 @@ impl Worker {
             ready: Vec::new(),
             later: VecDeque::new(),
             waiting: Vec::new(),
+            watching: Vec::new(),
+            looks: Instant::now(),
             sleeping: Vec::new(),
             wakes: None,
             copied: 0,
@@ -135,12 +142,19 @@ impl Worker {
         let mut until = None;
         loop {
             self.shared.exchange(self.number, &mut self.engine.counters);
+            if !self.watching.is_empty() {
+                self.find_lines();
+            }
             let worked_off = self.ready.is_empty() && self.later.is_empty();
             let idle = worked_off && !self.udp.iter().any(|port| port.ready);
             let wait = match idle {
                 false => Some(Duration::ZERO),
                 true if !self.waiting.is_empty() => Some(ROOM_AGAIN),
                 true => self.wakes.map(|at| at.saturating_duration_since(Instant::now())),
+            };
+            let wait = match self.watching.is_empty() {
+                true => wait,
+                false => Some(wait.map_or(LINES_AGAIN, |wait| wait.min(LINES_AGAIN))),
             };
             let wait = match until {
                 Some(_) => Some(wait.map_or(LAST_LOOK, |wait| wait.min(LAST_LOOK))),
@@ -202,7 +216,8 @@ impl Worker {
             }
             self.serve_ready();
             for port in self.udp.iter_mut().filter(|port| port.ready) {
-                let mut answers = Answers { shared: &self.shared, number: self.number };
+                let (shared, number) = (&*self.shared, self.number);
+                let mut answers = Answers { shared, number, watching: None };
                 let options = &self.shared.options;
                 let base = &mut self.engine.base;
                 let turn = port.serve(base, &mut answers, &mut self.udp_errors, options);
@@ -292,6 +307,23 @@ impl Worker {
         }
     }
 
+    /// Who watches is sent the lines that there are.
+    fn find_lines(&mut self) {
+        let now = Instant::now();
+        let all = now >= self.looks;
+        if all {
+            self.looks = now + LINES_AGAIN;
+        }
+        let mut watching = std::mem::take(&mut self.watching);
+        watching.retain(|&index| self.conns.get(index).is_some_and(|c| c.watching.is_some()));
+        for &index in &watching {
+            if self.conns[index].has_lines(!all) {
+                self.enqueue(index);
+            }
+        }
+        self.watching = watching;
+    }
+
     /// Connections that another one has killed are closed when it is their turn.
     fn find_killed(&mut self) {
         let is_killed = |conn: &Conn| conn.told.redis.as_ref().is_some_and(|r| r.is_killed());
@@ -321,6 +353,7 @@ impl Worker {
 
     /// Its last reply is written. Always false, for `prepare`, as that of `close`.
     fn end(&mut self, index: usize) -> bool {
+        self.shared.leaves(&mut self.conns[index]);
         if !self.conns[index].linger() {
             return self.close(index);
         }
@@ -345,6 +378,7 @@ impl Worker {
         let mut conn = self.conns.remove(index);
         self.copied -= conn.out.as_ref().map_or(0, Out::copied);
         conn.deregister(self.poll.registry());
+        self.shared.leaves(&mut conn);
         self.shared.closed(&conn);
         false
     }
@@ -370,7 +404,11 @@ impl Worker {
         let idle: Vec<usize> = self
             .conns
             .iter_mut()
-            .filter(|(_, c)| !c.queued && now.saturating_sub(c.told.last.load(Relaxed)) > limit)
+            .filter(|(_, c)| {
+                !c.queued
+                    && c.watching.is_none()
+                    && now.saturating_sub(c.told.last.load(Relaxed)) > limit
+            })
             // A client that takes its replies slowly is not idle.
             .filter_map(|(index, c)| match c.takes() {
                 true => {
@@ -381,6 +419,7 @@ impl Worker {
             })
             .collect();
         for index in idle {
+            self.conns[index].reason = Reason::Idle;
             self.shared.idle_kick(&self.conns[index]);
             self.close(index);
         }
@@ -389,7 +428,8 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        for (_, conn) in &self.conns {
+        for (_, conn) in &mut self.conns {
+            self.shared.leaves(conn);
             self.shared.closed(conn);
         }
     }

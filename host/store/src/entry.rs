@@ -262,6 +262,9 @@ impl Local {
         if !item.has(attr::FETCHED) {
             self.counters().evicted_unfetched.add(1);
         }
+        if let Some(told) = self.store.told_of_evictions.get() {
+            told(&Item { local: self, raw: item, found }, self.store.now());
+        }
         self.unlink(found, item);
     }
 

@@ -2,7 +2,7 @@
 
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::chunk::{Chunk, Chunks};
@@ -12,7 +12,7 @@ use crate::hash::HashKey;
 use crate::index::{Bucket, Index, MOVE_COUNTERS, OFFSET_MAX, WAYS};
 use crate::item::{Raw, Shape, HEADER};
 use crate::lent::Stages;
-use crate::local::Local;
+use crate::local::{Item, Local};
 use crate::map::Map;
 use crate::pool::{lock, Pool, Threads};
 use crate::populate::Populator;
@@ -28,6 +28,9 @@ use crate::watch::Watches;
 const FILL: f64 = 0.95;
 /// Chunks without which the logs do not work: open ones, some ahead, and something to evict.
 const CHUNKS_MIN: usize = 8;
+
+/// Who is told of each live item that is dropped for room, at which second. Its buckets are locked.
+pub type Told = Box<dyn Fn(&Item<'_>, u32) + Send + Sync>;
 
 /// On cache lines of its own.
 #[repr(align(128))]
@@ -70,6 +73,7 @@ pub struct Store {
     pub(crate) overflow: AtomicBool,
     pub(crate) epoch: Epoch,
     pub(crate) watches: Watches,
+    pub(crate) told_of_evictions: OnceLock<Told>,
     cas: Apart<AtomicU64>,
     pub(crate) threads: Arc<Mutex<Threads>>,
     pub(crate) pool: Apart<Mutex<Pool>>,
@@ -149,6 +153,7 @@ impl Store {
             overflow: AtomicBool::new(false),
             epoch: Epoch::new(),
             watches: Watches::default(),
+            told_of_evictions: OnceLock::new(),
             cas: Apart(AtomicU64::new(1)),
         };
         store.reason = state.and_then(|state| store.resume(&state)).err().flatten();
@@ -218,6 +223,11 @@ impl Store {
         self.now.store((ms / 1000) as u32, Relaxed);
         self.resumed = Some(ms);
         Some(())
+    }
+
+    /// Has `told` called with each live item that makes room for others; once, and it must not use the store.
+    pub fn tell_evictions(&self, told: Told) {
+        let _ = self.told_of_evictions.set(told);
     }
 
     /// A handle for one thread. It starts online.

@@ -264,10 +264,14 @@ pub struct ServeArgs {
     /// idle_timeout=SECONDS closes connections without requests. The rest is for --body soft:
     /// drop_privileges leaves the process no system calls but those that serving needs; with -Z
     /// ssl_chain_cert=FILE, ssl_key=FILE, ssl_ca_cert=FILE, ssl_verify_mode=0 to 3, ssl_min_version=2 or 3,
-    /// ssl_session_cache and ssl_wbuf_size=KILOBYTES are memcached's; what tunes memcached's slabs, LRU
+    /// ssl_session_cache and ssl_wbuf_size=KILOBYTES are memcached's; watcher_logbuf_size=KILOBYTES is room for
+    /// lines of watch and MONITOR that a client does not take; what tunes memcached's slabs, LRU
     /// lists, hash table and buffers is accepted and does nothing.
     #[arg(short = 'o', long, value_name = "LIST", value_delimiter = ',')]
     pub extended: Vec<Extended>,
+    /// Forbid memcached's watch and Redis' MONITOR.
+    #[arg(short = 'W', long)]
+    pub disable_watch: bool,
     /// Serve Prometheus metrics over HTTP on this address: /metrics, and /healthz.
     #[arg(long, value_name = "ADDR:PORT")]
     pub metrics: Option<SocketAddr>,
@@ -730,9 +734,6 @@ pub struct IgnoredArgs {
     /// There are no dumps.
     #[arg(short = 'X', long)]
     disable_dumping: bool,
-    /// There is no watch.
-    #[arg(short = 'W', long)]
-    disable_watch: bool,
 }
 
 fn parse_growth(text: &str) -> Result<f64, String> {

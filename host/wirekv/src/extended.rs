@@ -17,6 +17,8 @@ pub enum Extended {
     LeastVersion(u8),
     Sessions,
     Piece(u16),
+    /// Kilobytes of lines that wait for a client that watches.
+    WatchBuffer(u32),
     /// Tunes what memcached has and this server does not.
     Ignored,
 }
@@ -91,7 +93,11 @@ impl FromStr for Extended {
             }),
             "tail_repair_time" => number(10.0, MANY),
             "temporary_ttl" => number(-MANY, MANY),
-            "watcher_logbuf_size" | "worker_logbuf_size" => number(0.0, MANY),
+            "watcher_logbuf_size" => match value.and_then(|text| text.parse().ok()) {
+                Some(kilobytes @ 1..=WATCH_BUFFER) => return Ok(Extended::WatchBuffer(kilobytes)),
+                _ => false,
+            },
+            "worker_logbuf_size" => number(0.0, MANY),
             _ => {
                 let known =
                     "there is idle_timeout=SECONDS, drop_privileges, ssl_*, and what tunes memcached";
@@ -106,6 +112,8 @@ impl FromStr for Extended {
     }
 }
 
+/// Kilobytes.
+const WATCH_BUFFER: u32 = 64 << 10;
 const OLD_TLS: &str = "ssl_min_version: versions below TLS 1.2 (2) are not served";
 
 /// What the last word says that says anything of it.
@@ -120,6 +128,16 @@ pub fn idle_timeout(words: &[Extended]) -> Option<u32> {
         _ => None,
     };
     said(words, idle).filter(|seconds| *seconds > 0)
+}
+
+/// Bytes.
+#[cfg(feature = "soft")]
+pub fn watch_buffer(words: &[Extended]) -> usize {
+    let size = |word: &Extended| match word {
+        Extended::WatchBuffer(kilobytes) => Some((*kilobytes as usize) << 10),
+        _ => None,
+    };
+    said(words, size).unwrap_or(wirekv_soft::WATCH_BUFFER)
 }
 
 /// What the words say of TLS on these addresses, with -Z.

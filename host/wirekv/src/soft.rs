@@ -189,6 +189,7 @@ fn options(args: &ServeArgs) -> Result<Options> {
             Binding::Ascii => Protocol::Ascii,
             Binding::Binary => Protocol::Binary,
         },
+        watch_buffer: if args.disable_watch { 0 } else { extended::watch_buffer(&args.extended) },
         batch: soft.max_reqs_per_event.into(),
         busy_poll: Duration::from_micros(soft.busy_poll.into()),
         idle_timeout: extended::idle_timeout(&args.extended),

@@ -1,14 +1,15 @@
 //! memcached's commands for those who run it, and those that steer parts of memcached which have no
 //! counterpart here.
 
+use wirekv_proto::events::{Refused, FETCHERS};
 use wirekv_proto::number::{signed32, unsigned32};
 use wirekv_proto::{Engine, Next, Out, Request, Server, Told};
 
 use super::parse::{noreply, say, text_when};
 use super::{execute::reply, Command, Op};
-use crate::line::Line;
+use crate::line::{Line, Words};
 use crate::texts::{BAD_EXPTIME, BAD_FORMAT, END, ERROR, OK};
-use crate::{dump, ops};
+use crate::{dump, ops, watch};
 
 const RESET: &[u8] = b"RESET\r\n";
 const NO_TLS: &[u8] = b"Error TLS not enabled\r\n";
@@ -21,6 +22,8 @@ const NO_CRAWLER: &[u8] = b"CLIENT_ERROR lru crawler disabled\r\n";
 const BAD_CLASS: &[u8] = b"BADCLASS invalid class id\r\n";
 const LONG_SLEEP: &[u8] = b"CLIENT_ERROR sleep must be one second or less\r\n";
 const NO_REASSIGN: &[u8] = b"CLIENT_ERROR slab reassignment disabled\r\n";
+const NO_WATCH: &[u8] = b"CLIENT_ERROR watch commands not allowed\r\n";
+const MANY_WATCHES: &[u8] = b"WATCHER_TOO_MANY log watcher limit reached\r\n";
 const NO_CACHEDUMP: &[u8] = b"CLIENT_ERROR stats cachedump not allowed\r\n";
 const DETAIL_USAGE: &[u8] = b"CLIENT_ERROR usage: stats detail on|off|dump\r\n";
 const LIMIT_SMALL: &[u8] = b"MEMLIMIT_TOO_SMALL cannot set maxbytes to less than 8m\r\n";
@@ -45,6 +48,7 @@ pub enum Admin {
         meta: bool,
     },
     MemoryLimit,
+    Watch,
     RefreshCerts,
     Shutdown {
         graceful: bool,
@@ -136,6 +140,19 @@ pub fn parse_memory_limit(line: &Line, input: &[u8]) -> Command {
             Op::Admin(Admin::MemoryLimit),
             Request { quiet, number: n.into(), ..Request::default() },
         ),
+    }
+}
+
+/// `watch [kind]*`
+pub fn parse_watch(line: &Line, input: &[u8]) -> Command {
+    let words = Words::new(line.rest(1).of(input));
+    let kinds = words.map(watch::kind).try_fold(0, |all, kind| Some(all | kind?));
+    match kinds {
+        None => say(ERROR, noreply(line, input)),
+        Some(kinds) => {
+            let number = if line.count > 1 { kinds } else { FETCHERS }.into();
+            (Op::Admin(Admin::Watch), Request { number, ..Request::default() })
+        }
     }
 }
 
@@ -253,6 +270,19 @@ pub fn execute(
         Admin::MemoryLimit => {
             let done = server.memory(request.number as u32);
             reply(out, request, if done { OK } else { LIMIT_FAILED });
+        }
+        Admin::Watch => {
+            let refused = match server.watch(request.number as u32) {
+                Ok(()) => {
+                    out.text(OK);
+                    return Next::Watch;
+                }
+                Err(refused) => refused,
+            };
+            out.text(match refused {
+                Refused::Forbidden => NO_WATCH,
+                Refused::TooMany => MANY_WATCHES,
+            });
         }
         Admin::RefreshCerts => out.text(match server.refresh_certs() {
             None => NO_TLS,

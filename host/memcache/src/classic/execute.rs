@@ -9,6 +9,7 @@ use crate::line::Words;
 use crate::operation::Operation;
 use crate::ops::{self, Deleted, Delta, Mode, Put, Stored, Sum};
 use crate::texts::{BAD_CHUNK, BAD_FORMAT, END, NOT_NUMBER, NO_MEMORY, NO_MEMORY_DELTA, TOO_LARGE};
+use crate::watch;
 
 const STORED: &[u8] = b"STORED\r\n";
 const NOT_STORED: &[u8] = b"NOT_STORED\r\n";
@@ -33,6 +34,7 @@ impl Operation for Op {
         let hash = request.hash;
         match (self, hash) {
             (Op::Get { many: false, unique, touch: false }, Some(hash)) => {
+                watch::look(engine, key, hash);
                 let Engine { local, counters, settings, .. } = engine;
                 out.unit();
                 let item = ops::get(local, counters, key, hash);
@@ -50,6 +52,7 @@ impl Operation for Op {
                 self.store(request, input, value, engine, out);
             }
             (Op::Delta { decrement }, Some(hash)) => {
+                watch::look(engine, key, hash);
                 let delta = Delta { decrement, by: request.number, ..Delta::default() };
                 match ops::delta(engine, key, hash, &delta) {
                     Sum::Is(sum, ..) => number(out, request, sum),
@@ -61,12 +64,17 @@ impl Operation for Op {
                     Sum::NoMemory => reply(out, request, NO_MEMORY_DELTA),
                 }
             }
-            (Op::Delete, Some(_)) => {
+            (Op::Delete, Some(hash)) => {
                 engine.settings.prefixes.delete(key);
+                let seen = watch::look(engine, key, hash);
                 let found = ops::delete(engine, key, None) == Deleted::Yes;
+                if found {
+                    watch::deleted(&engine.settings.events, key, "delete", seen);
+                }
                 reply(out, request, if found { DELETED } else { NOT_FOUND });
             }
             (Op::Touch, Some(hash)) => {
+                watch::look(engine, key, hash);
                 let Engine { local, counters, .. } = engine;
                 let found =
                     ops::get_and_touch(local, counters, key, hash, request.exptime).is_some();
@@ -95,6 +103,7 @@ impl Operation for Op {
         let key = request.key.of(input);
         if too_large(&engine.settings, key.len(), request.value.len.into(), request.flags) {
             engine.counters.store_too_large += 1;
+            watch::refused(engine, key, "too_large", mode.name());
             if mode == Mode::Set {
                 ops::forget(engine, key);
             }
@@ -117,7 +126,12 @@ impl Operation for Op {
         engine.counters.cmd_set += 1;
         engine.settings.prefixes.set(key);
         let Some(value) = value else { return reply(out, request, BAD_CHUNK) };
-        let text = match ops::put(engine, key, hash, &put(mode, request), value) {
+        watch::look(engine, key, hash);
+        let put = put(mode, request);
+        let len = value.len();
+        let became = ops::put(engine, key, hash, &put, value);
+        watch::stored(engine, key, &put, len, became);
+        let text = match became {
             Stored::Yes(..) => STORED,
             Stored::Exists => EXISTS,
             Stored::NotFound => NOT_FOUND,
@@ -141,7 +155,9 @@ impl Operation for Op {
         engine: &mut Engine,
         out: &mut Out,
     ) {
-        if self == Op::Store(Mode::Set) {
+        let Op::Store(mode) = self else { return };
+        watch::refused(engine, key, "no_memory", mode.name());
+        if mode == Mode::Set {
             ops::forget(engine, key);
         }
         reply(out, request, NO_MEMORY);
@@ -160,7 +176,7 @@ fn execute_rare(
     match what {
         Op::Admin(what) => return admin::execute(what, request, input, engine, server, out),
         Op::GetUntilBad { touch } => {
-            let Engine { local, counters, settings, .. } = engine;
+            let Engine { local, counters, settings, conn } = engine;
             let Span { at, len } = request.key;
             let mut words = Words::new(request.key.of(input));
             for _ in 0..settings.keys_soft {
@@ -169,6 +185,7 @@ fn execute_rare(
                     return Next::Continue;
                 };
                 let hash = local.hash(key);
+                watch::look_at(local, settings, *conn, key, hash);
                 let item = match touch {
                     true => ops::get_and_touch(local, counters, key, hash, request.exptime),
                     false => ops::get(local, counters, key, hash),
@@ -253,7 +270,7 @@ fn get_many(
     engine: &mut Engine,
     out: &mut Out,
 ) -> Next {
-    let Engine { local, counters, settings, .. } = engine;
+    let Engine { local, counters, settings, conn } = engine;
     let mut words = Words::new(request.key.of(input)).peekable();
     let (mut taken, mut keys) = (0, 0);
     loop {
@@ -274,6 +291,7 @@ fn get_many(
             let Some(hash) = *hash else { break };
             let then = if last && i + 1 == count { end } else { b"" };
             out.unit();
+            watch::look_at(local, settings, *conn, key, hash);
             let item = match touch {
                 true => ops::get_and_touch(local, counters, key, hash, request.exptime),
                 false => ops::get(local, counters, key, hash),

@@ -13,7 +13,6 @@ use crate::texts::{BAD_EXPTIME, BAD_FORMAT, ERROR};
 const BAD_DELTA: &[u8] = b"CLIENT_ERROR invalid numeric delta argument\r\n";
 const BAD_DELETE: &[u8] =
     b"CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]\r\n";
-const NO_WATCH: &[u8] = b"CLIENT_ERROR watch commands not allowed\r\n";
 
 /// A reply that is known by now; `quiet` swallows it.
 pub fn say(text: &'static [u8], quiet: bool) -> Command {
@@ -101,7 +100,7 @@ pub fn parse(line: &Line, input: &[u8], engine: &Engine) -> Option<Command> {
             b"version" => (Op::Version, Request::default()),
             b"quit" => (Op::Quit, Request::default()),
             b"lru_crawler" => admin::parse_crawler(line, input, engine),
-            b"watch" => say(NO_WATCH, noreply(line, input)),
+            b"watch" => admin::parse_watch(line, input),
             b"verbosity" => admin::parse_verbosity(line, input),
             b"lru" if count >= 2 => admin::parse_lru(line, input),
             b"refresh_certs" => (Op::Admin(Admin::RefreshCerts), Request::default()),

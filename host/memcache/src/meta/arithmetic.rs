@@ -8,6 +8,7 @@ use super::show::{opaque, show_exptime, show_key, show_number, show_request, Don
 use crate::line::Words;
 use crate::ops::{self, Delta, Mode, Put, Stored, Sum};
 use crate::texts::{NOT_NUMBER, NO_MEMORY_DELTA};
+use crate::watch;
 
 const BAD_SUM_MODE: &[u8] = b"CLIENT_ERROR invalid mode for ma M token\r\n";
 const NO_MEMORY_NEW: &[u8] = b"SERVER_ERROR Out of memory allocating new item\r\n";
@@ -34,6 +35,7 @@ pub fn arithmetic(
         explicit: flags.explicit,
         exptime: flags.exptime,
     };
+    watch::look(engine, key, hash);
     let mut created = false;
     let (value, unique, mut exptime) = loop {
         let status: &[u8] = match ops::delta(engine, key, hash, &delta) {
@@ -50,7 +52,10 @@ pub fn arithmetic(
                     explicit: flags.explicit,
                     ..Put::default()
                 };
-                match ops::put(engine, key, hash, &initial, Value::Here(digits)) {
+                watch::look(engine, key, hash);
+                let became = ops::put(engine, key, hash, &initial, Value::Here(digits));
+                watch::stored(engine, key, &initial, digits.len(), became);
+                match became {
                     Stored::Yes(unique, _) => {
                         created = true;
                         break (flags.initial, unique, 0);

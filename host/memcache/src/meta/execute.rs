@@ -14,6 +14,7 @@ use crate::line::Words;
 use crate::operation::Operation;
 use crate::ops::{self, Deleted, Mode, Put, Rest, Stored};
 use crate::texts::{BAD_CHUNK, NO_MEMORY, NO_MEMORY_DELTA, TOO_LARGE};
+use crate::watch;
 
 const INVALID_OR_DUPLICATE: &[u8] = b"CLIENT_ERROR invalid or duplicate flag\r\n";
 const BAD_SET_MODE: &[u8] = b"CLIENT_ERROR invalid mode for ms M token\r\n";
@@ -141,6 +142,7 @@ fn plan_set(
     }
     if too_large(&engine.settings, key.len(), request.value.len.into(), flags.client) {
         engine.counters.store_too_large += 1;
+        watch::refused(engine, key, "too_large", mode.name());
         ops::forget(engine, key);
         return Err(TOO_LARGE);
     }
@@ -175,7 +177,10 @@ fn set(
         engine.settings.prefixes.set(key);
         let value = value.ok_or(BAD_CHUNK)?;
         let (mut unique, mut len) = (0, request.value.len as usize);
-        let status: &[u8] = match ops::put(engine, key, hash, &put, value) {
+        watch::look(engine, key, hash);
+        let became = ops::put(engine, key, hash, &put, value);
+        watch::stored(engine, key, &put, len, became);
+        let status: &[u8] = match became {
             Stored::Yes(new, total) => {
                 (unique, len) = (new, total);
                 b"HD"
@@ -225,6 +230,7 @@ fn delete(
     show_request(args, key, flags.binary_key, out)?;
     out.text(b"\r\n");
     engine.settings.prefixes.delete(key);
+    let seen = watch::look(engine, key, hash);
     let done = if flags.remove_value || flags.invalidate {
         let rest = Rest {
             empty: flags.remove_value.then_some(flags.client),
@@ -236,6 +242,12 @@ fn delete(
     } else {
         ops::delete(engine, key, flags.unique)
     };
+    if done == Deleted::Yes {
+        let seen = if flags.remove_value { watch::emptied(engine, key, hash, seen) } else { seen };
+        if !flags.invalidate {
+            watch::deleted(&engine.settings.events, key, "md", seen);
+        }
+    }
     match done {
         Deleted::Yes if flags.quiet => out.rewind(mark),
         Deleted::Yes => {}

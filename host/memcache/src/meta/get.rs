@@ -9,6 +9,7 @@ use crate::base64;
 use crate::line::Words;
 use crate::ops::{self, Mode, Put, Stored};
 use crate::texts::BAD_FORMAT;
+use crate::watch;
 
 /// `mg <key> <flags>*`
 pub fn get(
@@ -20,6 +21,7 @@ pub fn get(
     out: &mut Out,
 ) -> Done {
     let touches = flags.exptime.is_some();
+    watch::look(engine, key, hash);
     let mut created = false;
     let before = loop {
         if let Some(item) = engine.local.get(key, hash) {
@@ -131,6 +133,7 @@ pub fn get(
 /// `me <key> [b]`
 pub fn debug(request: &Request, key: Option<&[u8]>, engine: &mut Engine, out: &mut Out) {
     let (Some(key), Some(hash)) = (key, request.hash) else { return out.text(BAD_FORMAT) };
+    watch::look(engine, key, hash);
     let Engine { local, counters, settings, .. } = engine;
     counters.cmd_meta += 1;
     let Some(item) = local.get(key, hash) else { return out.text(b"EN\r\n") };

@@ -7,8 +7,8 @@ use wirekv_log::{enabled, info, warn, Level, Text};
 use wirekv_proto::{Next, Out, Parse};
 
 use super::Worker;
-use crate::conn::{Conn, State};
-use crate::dialect::Request;
+use crate::conn::{Conn, Reason, State};
+use crate::dialect::{Op, Request};
 use crate::io::{retry, GROUP};
 use crate::stats::Answers;
 use crate::timing::{is_error, Before, Timing};
@@ -209,6 +209,7 @@ impl Worker {
         }
         slot.at = slot.requests.iter().map(|r| r.len as usize).sum();
         slot.reads = slot.requests.is_empty() && conn.has_input();
+        conn.take_lines(&mut slot.out);
         true
     }
 
@@ -312,6 +313,10 @@ impl Worker {
 
     fn parse(&mut self, slot: &mut Slot) {
         let conn = &mut self.conns[slot.conn];
+        if conn.is_deaf() {
+            (slot.at, slot.done, slot.more) = (slot.end, slot.end, false);
+            return;
+        }
         while slot.requests.len() < self.shared.options.batch {
             if !slot.requests.is_empty() && conn.session.dialect().is_stranger(&self.engine) {
                 break;
@@ -341,7 +346,7 @@ impl Worker {
     /// request of very many keys: memory that others wait for is free only between the groups.
     fn execute(&mut self, slot: &mut Slot) {
         let conn = &mut self.conns[slot.conn];
-        let mut answers = Answers { shared: &self.shared, number: self.number };
+        self.engine.conn = conn.number;
         let Slot { requests, buf, end, done, out, waits, sleeps, behind, .. } = slot;
         let (mut executed, mut turn) = (0, 0);
         let is_watched = enabled!(Level::INFO);
@@ -349,6 +354,8 @@ impl Worker {
         while let Some(request) = requests.get_mut(executed) {
             let input = &buf[*done..*end];
             let before = is_seen.then(|| Before::new(is_watched, &self.engine.counters, out));
+            let watching = Some(&mut conn.watching);
+            let mut answers = Answers { shared: &self.shared, number: self.number, watching };
             let next = conn.session.execute(request, input, &mut self.engine, &mut answers, out);
             if let Some(before) = before.filter(|_| !next.comes_again()) {
                 if let Some(timing) = &mut self.timing {
@@ -365,7 +372,14 @@ impl Worker {
                     continue;
                 }
             }
-            conn.closing |= next == Next::Close;
+            if next == Next::Close {
+                conn.closing = true;
+                if request.op.is_some_and(Op::is_quit) {
+                    conn.reason = Reason::Normal;
+                }
+            } else if next == Next::Watch {
+                (executed, *done) = (requests.len(), *end);
+            }
             (*waits, *sleeps) = (next == Next::Wait, next == Next::Sleep);
             let held = out.held() + *end - *done;
             let offer = next == Next::Full || held > HELD || out.len() > REPLY_HIGH;
@@ -381,7 +395,7 @@ impl Worker {
                     break;
                 }
             }
-            if matches!(next, Next::Again | Next::Wait | Next::Sleep | Next::Close) {
+            if matches!(next, Next::Again | Next::Wait | Next::Sleep | Next::Watch | Next::Close) {
                 break;
             }
         }
@@ -389,6 +403,9 @@ impl Worker {
             timing.served(executed);
         }
         requests.drain(..executed);
+        if conn.watching.is_some() && !self.watching.contains(&slot.conn) {
+            self.watching.push(slot.conn);
+        }
         if out.copied() > 0 {
             self.park(slot.conn, out);
         }
