@@ -272,6 +272,7 @@ pub fn execute(
             reply(out, request, if done { OK } else { LIMIT_FAILED });
         }
         Admin::Watch => {
+            out.unit();
             let refused = match server.watch(request.number as u32) {
                 Ok(()) => {
                     out.text(OK);
