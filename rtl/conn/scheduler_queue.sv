@@ -311,8 +311,8 @@ module scheduler_queue
   assign dear_o     = dear_valid && dear_q && !raw_turn;
   assign all_dear_o = cheap_idle;
   assign level_o    = dear_level + cheap_level + raw_level;
-  assign idle_o     = comes_q == '0 && !push_q && !slow_q && !copies_q && slow_level == '0 && copy_level == '0 &&
-                      dear_idle && cheap_idle && raw_idle;
+  assign idle_o     = comes_q == '0 && !push_q && !slow_q && !copies_q && slow_level == '0 &&
+                      copy_level == '0 && dear_idle && cheap_idle && raw_idle;
 
   `ASSERT(Room, (unused_room | ~{copies_q, slow_q}) == '1)
 
