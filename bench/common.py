@@ -31,7 +31,7 @@ def run_load(server, protocol, *options, refusals=False):
     out.unlink(missing_ok=True)
     try:
         drive("run", "-p", server.port, "-P", PROTOCOLS[server.peer][protocol], "--json-out-file",
-              out, *options)
+              out, *server.load_options, *options)
     except BenchError:
         if not (refusals and out.exists()):
             raise

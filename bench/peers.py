@@ -1,10 +1,12 @@
 """The servers that are compared: how each is started, asked for its figures, and ended."""
 
+import contextlib
 import os
 import resource
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import time
 from pathlib import Path
@@ -72,6 +74,18 @@ def fetch(peer):
             raise BenchError(f"{peer} cannot be fetched:\n{done.stderr.strip()}")
 
 
+def secured(command, authority, certificate, key):
+    """The same server, with TLS on its port."""
+    if "--port" not in command and "--redis-port" not in command:
+        return [*command, "-Z", "-o", f"ssl_chain_cert={certificate},ssl_key={key}"]
+    options = ["--tls-cert-file", str(certificate), "--tls-key-file", str(key),
+               "--tls-auth-clients", "no"]
+    if "--port" in command:
+        options += ["--port", "0", "--tls-ca-cert-file", str(authority)]
+    ports = ("--port", "--redis-port")
+    return [*("--tls-port" if word in ports else word for word in command), *options]
+
+
 COMMANDS = {"memcached": memcached_command, "redis": redis_command,
             "redis-lfu": redis_lfu_command, "valkey": valkey_command, "soft": soft_command,
             "soft-resp": soft_resp_command}
@@ -100,12 +114,14 @@ def whole_bulk(answer):
 
 
 class Server:
-    """One server on a port of its own and on these CPUs, with a thread for each. To be used in a
-    `with`."""
+    """One server on a port of its own and on these CPUs, with a thread for each; with TLS, if there are files: those of
+    who signs, of the certificate and of its key. To be used in a `with`."""
 
-    def __init__(self, peer, megabytes, *cpus, options=()):
+    def __init__(self, peer, megabytes, *cpus, options=(), tls=None):
         self.peer = peer
         self.options = options
+        self.tls = tls
+        self.load_options = ["--tls", "--cacert", tls[0]] if tls else []
         self.speaks_resp = PROTOCOLS[peer]["text"] == "redis"
         self.megabytes = megabytes
         self.cpus = cpus
@@ -116,6 +132,8 @@ class Server:
     def __enter__(self):
         threads = {"threads": len(self.cpus)} if self.peer in THREADED else {}
         command = [*COMMANDS[self.peer](self.port, self.megabytes, **threads), *self.options]
+        if self.tls:
+            command = secured(command, *self.tls)
         program = program_of(command)
         if program is None or not Path(program).exists():
             raise BenchError(f"{self.peer}: {program or command[0]} is missing; run `make setup`"
@@ -179,7 +197,11 @@ class Server:
 
     def _ask(self, request, complete):
         """The answer to a request, read until it is complete."""
-        with socket.create_connection(("127.0.0.1", self.port), 5) as s:
+        with contextlib.ExitStack() as stack:
+            s = stack.enter_context(socket.create_connection(("127.0.0.1", self.port), 5))
+            if self.tls:
+                context = ssl.create_default_context(cafile=self.tls[0])
+                s = stack.enter_context(context.wrap_socket(s, server_hostname="127.0.0.1"))
             s.sendall(request)
             answer = b""
             while not complete(answer):

@@ -18,12 +18,15 @@ from pathlib import Path
 
 from common import calmest, drive, median, run_load, say, store, table
 from hostile import hostile_section, hostile_tables
-from peers import OUT, PROTOCOLS, THREADED, BenchError, Server, fetch, version
+from peers import OUT, PROTOCOLS, ROOT, THREADED, BenchError, Server, fetch, version
 from plots import plot
 from redis_benchmark import redis_benchmark_section, redis_benchmark_tables
 from uneven import uneven_section, uneven_tables
 
-SECTIONS = ["cpu", "uneven", "redis-benchmark", "hostile", "threads", "memory", "miss"]
+sys.path.append(str(ROOT / "tb"))
+from harness import certificates  # noqa: E402
+
+SECTIONS = ["cpu", "tls", "uneven", "redis-benchmark", "hostile", "threads", "memory", "miss"]
 PEERS = ["memcached", "soft", "redis", "valkey", "soft-resp"]
 # Who takes part without --peers, where it is not all.
 DEFAULT_PEERS = {"hostile": ["memcached", "soft"], "threads": ["memcached", "soft"],
@@ -67,15 +70,15 @@ def arguments():
     p.add_argument("--peers", type=names(PEERS), metavar="LIST",
                    help=f"servers, of {','.join(PEERS)} (those of each section)")
     p.add_argument("--points", type=regex, default="", metavar="REGEX",
-                   help="cpu, uneven: only points in whose name, as printed, this is found")
+                   help="cpu, tls, uneven: only points in whose name, as printed, this is found")
     p.add_argument("--quick", action="store_true", help="few points, short: figures are rough")
     p.add_argument("--traces", type=Path, metavar="DIR",
                    help="miss: also these, *.xz of 32-bit keys, big end first")
-    p.add_argument("--seconds", type=float, default=1, help="cpu: of each measurement (1)")
+    p.add_argument("--seconds", type=float, default=1, help="cpu, tls: of each measurement (1)")
     p.add_argument("--rounds", type=int, default=5,
-                   help="cpu, uneven: measurements of each server, in turn (5)")
+                   help="cpu, tls, uneven: measurements of each server, in turn (5)")
     p.add_argument("--load", type=float, default=0.5, metavar="SHARE",
-                   help="cpu, uneven: offered load for latency, of the slowest peer's throughput (0.5)")
+                   help="cpu, tls, uneven: offered load for latency, of the slowest peer's throughput (0.5)")
     p.add_argument("--server-cpu", type=int, default=0)
     p.add_argument("--load-cpu", type=int, default=1)
     p.add_argument("--json", type=Path, default=OUT / "soft.json", metavar="FILE")
@@ -100,10 +103,19 @@ def regex(text):
 # ---- Throughput, latency, CPU time ----
 
 def cpu_section(args):
+    return throughput(args, ("text", "binary"), (50, 1000))
+
+
+def tls_section(args):
+    """The same with TLS: 1.3, with a certificate on P-256 that the load generator checks."""
+    authority = certificates.Authority(OUT)
+    return throughput(args, ("text",), (50,), (authority.certificate, *authority.sign("server")))
+
+
+def throughput(args, protocols, connections, tls=None):
     keys = 100_000 if args.quick else 1_000_000
-    points = [(protocol, mix, connections, pipeline)
-              for protocol in ("text", "binary") for mix in MIXES
-              for connections in (50, 1000) for pipeline in (1, 16, 64)]
+    points = [(protocol, mix, count, pipeline) for protocol in protocols for mix in MIXES
+              for count in connections for pipeline in (1, 16, 64)]
     if args.quick:
         points = [p for p in points if p[2] == 50]
         args.rounds = 1
@@ -112,7 +124,7 @@ def cpu_section(args):
     with contextlib.ExitStack() as stack:
         servers = []
         for peer in args.peers:
-            servers.append(stack.enter_context(loaded(peer, keys, args.server_cpu)))
+            servers.append(stack.enter_context(loaded(peer, keys, args.server_cpu, tls=tls)))
         for n, point in enumerate(points):
             protocol = point[0]
             here = [s for s in servers if protocol in PROTOCOLS[s.peer]]
@@ -131,10 +143,10 @@ def cpu_section(args):
 
 
 @contextlib.contextmanager
-def loaded(peer, keys, *cpus):
+def loaded(peer, keys, *cpus, tls=None):
     """A server that holds the keys, stopped until it is measured."""
     say(f"{peer}: starting, storing {keys:,} keys")
-    with Server(peer, CPU_MEGABYTES, *cpus) as server:
+    with Server(peer, CPU_MEGABYTES, *cpus, tls=tls) as server:
         # As often as goes through all its memory: a cache that runs for a while has touched it.
         for _ in range(-(-(CPU_MEGABYTES << 20) // (keys * (CPU_KEY + CPU_VALUE)))):
             store(server, 0, keys, CPU_KEY, CPU_VALUE)
@@ -428,10 +440,10 @@ def main():
         say(f"The machine is busy (load average {report['machine']['load_average_before']:.1f}):"
             " times will be wrong.")
     began = time.monotonic()
-    run = {"cpu": cpu_section, "uneven": uneven_section,
+    run = {"cpu": cpu_section, "tls": tls_section, "uneven": uneven_section,
            "redis-benchmark": redis_benchmark_section, "hostile": hostile_section,
            "threads": threads_section, "memory": memory_section, "miss": miss_section}
-    show = {"cpu": cpu_tables, "uneven": uneven_tables,
+    show = {"cpu": cpu_tables, "tls": cpu_tables, "uneven": uneven_tables,
             "redis-benchmark": redis_benchmark_tables, "hostile": hostile_tables,
             "threads": threads_tables, "memory": memory_tables, "miss": miss_tables}
     for section, args.peers in sections.items():

@@ -484,6 +484,137 @@ static void text_stats(const struct line *line) {
   say(line, text, n + 5);
 }
 
+// ---------------------------------------------------------------- meta
+// Reads alone, so that who asks by `mg` hears the same from gates and from here. Of its flags those that change nothing.
+enum {
+  META_WORDS = 20,
+  OPAQUE_MAX = 32,  // with its letter
+};
+
+static int base64_value(uint8_t c) {
+  return c >= 'A' && c <= 'Z' ? c - 'A' : c >= 'a' && c <= 'z' ? c - 'a' + 26 : c >= '0' && c <= '9' ? c - '0' + 52
+       : c == '+' ? 62 : c == '/' ? 63 : c == '=' ? 0 : -1;
+}
+
+/// Decodes as memcached does: other bytes are passed over, and what follows a padded group is not looked at. Returns how
+/// many bytes there are; 0: none, or no base64.
+static size_t base64_decode(struct span s, uint8_t *to) {
+  size_t letters = 0, length = 0, pad = 0;
+  for (size_t i = 0; i < s.length; ++i) letters += base64_value(s.at[i]) >= 0;
+  if (letters % 4 != 0) return 0;
+  uint32_t group = 0;
+  letters = 0;
+  for (size_t i = 0; i < s.length && (pad == 0 || letters % 4 != 0); ++i) {
+    const int value = base64_value(s.at[i]);
+    if (value < 0) continue;
+    group = group << 6 | (uint32_t)value;
+    pad += s.at[i] == '=';
+    if (++letters % 4 != 0) continue;
+    if (pad > 2) return 0;
+    for (size_t n = 0; n < 3 - pad; ++n) to[length++] = (uint8_t)(group >> (16 - 8 * n));
+  }
+  return length;
+}
+
+static size_t base64_encode(struct span s, uint8_t *to) {
+  static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  size_t length = 0;
+  for (size_t i = 0; i < s.length; i += 3) {
+    const size_t left = s.length - i;
+    const uint32_t group = (uint32_t)s.at[i] << 16 | (uint32_t)(left > 1 ? s.at[i + 1] : 0) << 8 | (left > 2 ? s.at[i + 2] : 0);
+    for (size_t n = 0; n < 4; ++n) to[length++] = n <= left ? (uint8_t)letters[group >> (18 - 6 * n) & 63] : '=';
+  }
+  return length;
+}
+
+static uint8_t *write_key(uint8_t *at, struct span key, bool coded) {
+  if (!coded) {
+    memcpy(at, key.at, key.length);
+    return at + key.length;
+  }
+  at += base64_encode(key, at);
+  memcpy(at, " b", 2);
+  return at + 2;
+}
+
+/// What a text cannot show as it is.
+static bool is_unfit(struct span key) {
+  return memchr(key.at, ' ', key.length) || memchr(key.at, '\n', key.length) || memchr(key.at, 0, key.length);
+}
+
+static void meta_get(const struct line *line, uint32_t now) {
+  const struct span *w = line->words;
+  struct span key = w[1];
+  uint8_t decoded[KEY_MAX];
+  bool seen[128] = {0}, wrong_key = false;
+  if (key.length > KEY_MAX) {
+    SAY(line, "CLIENT_ERROR bad command line format");
+    return;
+  }
+  if (line->count > META_WORDS) {
+    SAY(line, "CLIENT_ERROR options flags are too long");
+    return;
+  }
+  for (size_t n = 2; n < line->count; ++n) {
+    const uint8_t flag = *w[n].at;
+    if (flag >= 127 || seen[flag]) {
+      SAY(line, "CLIENT_ERROR duplicate flag");
+      return;
+    }
+    seen[flag] = true;
+    if (!memchr("bcfkqstuvxILOP", flag, 14)) {
+      SAY(line, "CLIENT_ERROR invalid flag");
+      return;
+    }
+    if (flag == 'b') {
+      const struct span code = key;
+      key = (struct span){decoded, base64_decode(code, decoded)};
+      wrong_key = key.length == 0;
+    }
+  }
+  if (wrong_key) {
+    SAY(line, "CLIENT_ERROR error decoding key");
+    return;
+  }
+  struct item *item = get(key, now);
+  const bool coded = item ? is_unfit(key) : seen['b'], value = item && seen['v'];
+  // "VA" and five numbers, a key in base64, an opaque token.
+  uint8_t head[2 + 5 * (2 + COUNTER_DIGITS) + 2 + (KEY_MAX + 2) / 3 * 4 + 2 + 1 + OPAQUE_MAX + 2], *at = head;
+  memcpy(at, !item ? "EN" : value ? "VA " : "HD", 3);
+  at += value ? 3 : 2;
+  if (value) at += write_number(at, item->length);
+  for (size_t n = 2; n < line->count; ++n) {
+    const uint8_t flag = *w[n].at;
+    if (!memchr("kO", flag, 2) && (!item || !memchr("cfst", flag, 4))) continue;
+    *at++ = ' ';
+    if (flag == 'O') {
+      if (w[n].length > OPAQUE_MAX) {
+        SAY(line, "CLIENT_ERROR opaque token too long");
+        return;
+      }
+      memcpy(at, w[n].at, w[n].length);
+      at += w[n].length;
+      continue;
+    }
+    *at++ = flag;
+    if (flag == 'k') at = write_key(at, key, coded);
+    else if (flag == 't' && item->expires == 0) memcpy(at, "-1", 2), at += 2;
+    else at += write_number(at, flag == 'c' ? item->cas : flag == 'f' ? item->flags : flag == 's' ? item->length
+                                                                                     : item->expires - now);
+  }
+  if (!item && seen['q']) return;
+  memcpy(at, "\r\n", 2);
+  at += 2;
+  const size_t length = (size_t)(at - head);
+  message(length + (value ? item->length + 2 : 0));
+  put(head, length);
+  if (value) {
+    put(item_value(item), item->length);
+    put("\r\n", 2);
+  }
+}
+
+// ---------------------------------------------------------------- a command of text
 /// Has the first request answered; returns its bytes, 0 for one that does not end.
 static size_t text_request(const uint8_t *at, size_t there, uint32_t now) {
   const uint8_t *newline = memchr(at, '\n', there);
@@ -504,6 +635,10 @@ static size_t text_request(const uint8_t *at, size_t there, uint32_t now) {
     text_get(&line, gets, now);
     return length;
   }
+  if (count >= 2 && IS(command, "mg")) {
+    meta_get(&line, now);
+    return length;
+  }
   line.quiet = IS(last, "noreply");
   static const struct {
     const char *name;
@@ -520,6 +655,7 @@ static size_t text_request(const uint8_t *at, size_t there, uint32_t now) {
   else if (IS(command, "decr") && three) text_change(&line, false, now);
   else if (IS(command, "touch") && three) text_touch(&line, now);
   else if (IS(command, "flush_all") && count <= 3) text_flush(&line, now);
+  else if (IS(command, "mn")) SAY(&LOUD, "MN");
   else if (IS(command, "version")) SAY(&LOUD, "VERSION " VERSION);
   else if (IS(command, "stats") && count == 1) text_stats(&line);
   else SAY(&LOUD, "ERROR");

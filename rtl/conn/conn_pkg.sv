@@ -16,9 +16,13 @@ package conn_pkg;
   function automatic cost_t cost_of(input took_t took);
     return (took[16:12] != '0) ? '1 : cost_t'(took);
   endfunction
-  /// The mean when one more has taken so much. A mean of 3 clocks or less falls no further.
-  function automatic cost_t mean_of(input cost_t mean, input took_t took);
-    return mean - (mean >> 2) + (cost_of(took) >> 2);
+  /// The mean when one more has taken so much, and what it keeps of the one before. A mean of 3 clocks or less falls no
+  /// further.
+  function automatic cost_t kept_of(input cost_t mean);
+    return mean - (mean >> 2);
+  endfunction
+  function automatic cost_t mean_of(input cost_t kept, input took_t took);
+    return kept + (cost_of(took) >> 2);
   endfunction
 
   /// One that waits for a job; its jobs take so much, and so much it owes.

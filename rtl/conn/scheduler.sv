@@ -2,7 +2,7 @@
 // to do: bytes enough for its next request, room for the replies, no other job of it on its way.
 //
 // One pipe owns the connection records: choose -> read -> decide -> job. It takes one event a
-// clock; two events of one connection are 3 clocks apart. From an event to its job 10 clocks.
+// clock; two events of one connection are 3 clocks apart. From an event to its job 11 clocks.
 //
 // Where tcp reads and writes a job's end says; of host software's answers some ends together.
 //
@@ -86,6 +86,9 @@ module scheduler
     OpClear
   } sop_e;
 
+  /// A clock's number: the time between two of these has a sign.
+  typedef logic [$bits(took_t):0] moment_t;
+
   /// The record of a connection.
   typedef struct packed {
     logic        open;
@@ -104,7 +107,7 @@ module scheduler
     logic        known;     // it had a job
     cost_t       cost;      // its jobs take so much, but for those of which gates run nothing
     logic [7:0]  guess;     // such a one that is on its way takes so much
-    took_t       begun;     // when the one on its way began
+    moment_t     begun;     // when the one on its way began, and the pipe's length
     logic        dear;      // the one on its way was let in as a dear one
     logic        piece;     // it is a piece of host software's answer
   } rec_t;
@@ -197,7 +200,9 @@ module scheduler
   logic [31:0] read_tx_q;
   stand_t read_stand_q;
   rec_t rec, rec_d, rec_ram, host_rec_q;
-  took_t since, clock_q;
+  took_t since;
+  moment_t clock_q, base_q, later;  // later: so much behind the end of the job before it
+  assign later = rec.begun - base_q;
   bar_t bar;
   cost_t quantum;
   cost_t cost_new_q;  // what first jobs take
@@ -279,7 +284,10 @@ module scheduler
       act_dear_q,
       act_counts_q,
       act_known_q;  // its jobs are dear; this one is counted as such; it had one before
-  took_t act_since_q, act_age_q;  // clocks since a job ended before this one, and since it began
+  took_t act_since_q;  // clocks since a job ended before this one
+  moment_t act_age_q;  // and since it began, but for the pipe's length
+  logic act_late_q, act_none_q;  // the job began behind that end; that was in this clock
+  cost_t act_kept_q;
   rec_t act_rec_q;
   hpiece_t act_piece_q;  // its connection is act_conn_q
   logic [31:0] act_avail_q, act_used_q;
@@ -299,6 +307,9 @@ module scheduler
       act_counts_q <= (read_op_q == OpDone) ? rec.dear : read_op_q == OpIssue && read_dear_q;
       act_since_q  <= since;
       act_age_q    <= clock_q - rec.begun;
+      act_late_q   <= !later[$bits(later)-1] && later != '0;
+      act_none_q   <= since == '0;
+      act_kept_q   <= rec.known ? kept_of(rec.cost) : '0;
       act_near_q  <= rec.tx_ptr[31:TellW] == read_tx_q[31:TellW] &&
           rec.stand.rx_ptr[31:TellW] == read_stand_q.rx_ptr[31:TellW] && !rec.asked;
       act_silent_q <= rec.tx_ptr == read_tx_q;
@@ -321,15 +332,23 @@ module scheduler
     end
   end
 
-  // What has passed since it began is of the pipe's length, too.
-  took_t took, aged;
-  assign aged = (act_age_q > took_t'(PipeClocks)) ? act_age_q - took_t'(PipeClocks) : '0;
-  assign took = (aged < act_since_q) ? aged : act_since_q;
+  took_t took, took_q;
+  logic ended_q, first_q;
+  cost_t counted_q;
+  always_comb begin
+    took = act_late_q ? took_t'(act_age_q) : act_since_q;
+    if (act_none_q || act_age_q[$bits(act_age_q)-1]) took = '0;
+  end
   always_ff @(posedge clk_i) begin
-    clock_q <= rst_ni ? clock_q + 1'b1 : '0;
+    clock_q   <= rst_ni ? clock_q + 1'b1 : '0;
+    base_q    <= clock_q - moment_t'(since);
+    took_q    <= took;
+    counted_q <= act_rec_q.cost;
+    ended_q   <= rst_ni && act_valid_q && act_op_q == OpDone && act_counts_q;
+    first_q   <= rst_ni && act_valid_q && act_op_q == OpDone && !act_known_q && !act_host_q &&
+                 !act_raw_q;
     if (!rst_ni) cost_new_q <= '0;
-    else if (act_valid_q && act_op_q == OpDone && !act_known_q && !act_host_q && !act_raw_q)
-      cost_new_q <= mean_of(cost_new_q, took);
+    else if (first_q) cost_new_q <= mean_of(kept_of(cost_new_q), took_q);
   end
 
   // What the job that begins takes, as far as that is known. One that passes bytes on as they are takes about a clock for
@@ -385,12 +404,12 @@ module scheduler
       act_rec_d.busy = 1'b1;
       act_rec_d.dear  = act_op_q == OpIssue && act_counts_q;
       act_rec_d.piece = issue_piece;
-      act_rec_d.begun = clock_q;
+      act_rec_d.begun = clock_q + moment_t'(PipeClocks);
       act_rec_d.guess = guess;
     end
     // A piece is a part of what the job before began.
     if (act_op_q == OpDone && !act_raw_q && !(act_rec_q.piece && took < took_t'(act_rec_q.cost)))
-      act_rec_d.cost = mean_of(act_known_q ? act_rec_q.cost : '0, took);
+      act_rec_d.cost = mean_of(act_kept_q, took);
     if (enqueue) act_rec_d.queued = 1'b1;
     about_o.conn  = act_conn_q;
     about_o.left  = act_rec_q.fin;
@@ -503,16 +522,16 @@ module scheduler
     .conn_i (act_conn_q),
     .crumbs_i(crumbs),
     .again_i(act_rec_q.stand.rem[13:7]),
-    .dear_i ((act_op_q == OpDone) ? bar_t'(act_rec_d.cost) >= bar : dear),
     .cost_i (raw ? cost_t'(guess) : act_rec_d.cost),
     .bar_i  (bar),
     .known_i(act_rec_q.known),
     .quantum_i(quantum),
     .room_i (job_room && !full),
     .begin_i(act_valid_q && issue && act_op_q == OpIssue && act_counts_q),
-    .end_i  (act_valid_q && act_op_q == OpDone && act_counts_q),
-    .counted_i(act_rec_q.cost),
-    .took_i (took),
+    .begin_cost_i(act_rec_q.cost),
+    .end_i  (ended_q),
+    .end_cost_i(counted_q),
+    .took_i (took_q),
     .raw_i  (raw),
     .copies_i(copies),
     .late_i,

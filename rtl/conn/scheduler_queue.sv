@@ -10,7 +10,7 @@
 // passed as the one before had bytes, about a clock each. So who sends a long line in crumbs has its share, and takes no more.
 // Those that copy wait until they may, and then go on one after the other, CopyClocks apart: so long takes a job at
 // most until it is known what it has copied.
-// Latency 2.
+// Latency 3.
 `include "lib_assert.svh"
 
 module scheduler_queue
@@ -28,8 +28,7 @@ module scheduler_queue
   /// It has bytes to be read again, in units of 128, and few more.
   input  logic        crumbs_i,
   input  logic [6:0]  again_i,
-  /// Its jobs are dear: they take so much; from when on that is.
-  input  logic        dear_i,
+  /// Its jobs take so much; which are dear.
   input  cost_t       cost_i,
   input  bar_t        bar_i,
   /// It had a job, and owes what that takes.
@@ -41,8 +40,9 @@ module scheduler_queue
   /// Of one that went out here as a dear one a job begins, 2 clocks later, or one ends that took so much. Its connection's
   /// jobs took so much before.
   input  logic        begin_i,
+  input  cost_t       begin_cost_i,
   input  logic        end_i,
-  input  cost_t       counted_i,
+  input  cost_t       end_cost_i,
   input  took_t       took_i,
   /// Gates run nothing of it.
   input  logic        raw_i,
@@ -78,33 +78,42 @@ module scheduler_queue
     logic [6:0] again;
   } slow_t;
 
-  // Whose jobs take more than two quanta owes twice as much.
+  // Who comes stands in a register first, since what his jobs take is known late. Whose jobs take more than two quanta owes
+  // twice as much.
+  typedef struct packed {
+    conn_t      conn;
+    cost_t      cost;
+    logic       known;
+    logic       raw;
+    logic [6:0] again;
+  } come_t;
+  come_t come_q;
   cost_t owes;
   always_comb begin
-    owes = cost_i;
-    if (!raw_i && bar_t'(cost_i) > {quantum_i, 1'b0})
-      owes = cost_i[$bits(cost_t)-1] ? '1 : cost_t'(cost_i << 1);
-    if (!known_i) owes = '0;
+    owes = come_q.cost;
+    if (!come_q.raw && bar_t'(come_q.cost) > {quantum_i, 1'b0})
+      owes = come_q.cost[$bits(cost_t)-1] ? '1 : cost_t'(come_q.cost << 1);
+    if (!come_q.known) owes = '0;
   end
 
-  // What goes in, a clock late as it is known late.
+  logic [2:0] comes_q;
   logic push_q, slow_q, copies_q;
   slow_t in_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      push_q   <= 1'b0;
-      slow_q   <= 1'b0;
-      copies_q <= 1'b0;
+      comes_q <= '0;
+      {copies_q, slow_q, push_q} <= '0;
     end else begin
-      push_q   <= push_i && !crumbs_i && !copies_i;
-      slow_q   <= push_i && crumbs_i && !copies_i;
-      copies_q <= push_i && copies_i;
+      comes_q <= {push_i && copies_i, push_i && crumbs_i && !copies_i,
+                  push_i && !crumbs_i && !copies_i};
+      {copies_q, slow_q, push_q} <= comes_q;
     end
+    come_q <= '{conn: conn_i, cost: cost_i, known: known_i, raw: raw_i, again: again_i};
     in_q <= '{
-        waits: '{conn: conn_i, cost: cost_i, owes: owes},
-        dear: dear_i,
-        raw: raw_i,
-        again: again_i
+        waits: '{conn: come_q.conn, cost: come_q.cost, owes: owes},
+        dear: bar_t'(come_q.cost) >= bar_i,
+        raw: come_q.raw,
+        again: come_q.again
     };
   end
 
@@ -200,12 +209,12 @@ module scheduler_queue
     end else begin
       if (end_i && ended > wait_q) wait_q <= ended;
       else if (wait_q != '0) wait_q <= wait_q - 1'b1;
-      sum_q <= sum_q + (begin_i ? 14'(counted_i) : '0) - (end_i ? 14'(counted_i) : '0);
+      sum_q <= sum_q + (begin_i ? 14'(begin_cost_i) : '0) - (end_i ? 14'(end_cost_i) : '0);
     end
     out_q  <= rst_ni ? {out_q[1:0], go_out && dear_o} : '0;
     many_q <= 32'(dear_level) >= Many;
   end
-  `ASSERT(Counted, !end_i || sum_q >= 14'(counted_i))
+  `ASSERT(Counted, !end_i || sum_q >= 14'(end_cost_i))
 
   // The next dear one may go or not by what is on its way. Who is not dear any more need not wait.
   logic dear_valid, dear_idle, cheap_valid, cheap_idle, cheap_now, raw_valid, raw_idle, raw_turn;
@@ -302,8 +311,8 @@ module scheduler_queue
   assign dear_o     = dear_valid && dear_q && !raw_turn;
   assign all_dear_o = cheap_idle;
   assign level_o    = dear_level + cheap_level + raw_level;
-  assign idle_o     = !push_q && !slow_q && !copies_q && slow_level == '0 && copy_level == '0 &&
-                      dear_idle && cheap_idle && raw_idle;
+  assign idle_o     = comes_q == '0 && !push_q && !slow_q && !copies_q && slow_level == '0 &&
+                      copy_level == '0 && dear_idle && cheap_idle && raw_idle;
 
   `ASSERT(Room, (unused_room | ~{copies_q, slow_q}) == '1)
 

@@ -7,7 +7,7 @@
 // All datagrams together are one such connection; the request port's jobs say nothing of the least.
 //
 // It tells, too, when so much is on its way that more would only wait there.
-// Latency 1.
+// Latency 1; of full_o 3.
 `include "lib_assert.svh"
 
 module scheduler_share
@@ -77,9 +77,11 @@ module scheduler_share
   function automatic logic [17:0] most_of(input cost_t cost);
     return 18'((cost < Most) ? cost : Most);
   endfunction
-  logic [17:0] sum_q, begun, ended;
-  assign begun = begin_i ? most_of(begin_cost_i) : '0;
-  assign ended = ended_i ? most_of(ended_cost_i) : '0;
+  logic [17:0] sum_q, begun_q, ended_q;  // the last two in the clock before
+  always_ff @(posedge clk_i) begin
+    begun_q <= (rst_ni && begin_i) ? most_of(begin_cost_i) : '0;
+    ended_q <= (rst_ni && ended_i) ? most_of(ended_cost_i) : '0;
+  end
   always_comb begin
     low_d = now_q;
     if (mean_valid_q && mean_q < low_d) low_d = mean_q;
@@ -109,7 +111,7 @@ module scheduler_share
           now_q    <= '1;
         end
       end
-      if (udp_end_i) udp_q <= mean_of(udp_q, clocks_q);
+      if (udp_end_i) udp_q <= mean_of(kept_of(udp_q), clocks_q);
     end
     if (!rst_ni || end_i || udp_end_i || all_q == '0) clocks_q <= '0;
     else if (clocks_q != '1) clocks_q <= clocks_q + 1'b1;
@@ -119,7 +121,7 @@ module scheduler_share
     quantum_o <= (low_q < Little) ? Little : low_q;
     press_o <= bar_o < Much;
     if (!rst_ni) sum_q <= '0;
-    else sum_q <= sum_q + begun - ended;
+    else sum_q <= sum_q + begun_q - ended_q;
     full_o <= sum_q >= 18'(Full);
     empty_o <= all_q == '0 && !begin_i && !udp_begin_i;
     if (!rst_ni || cheap_q != '0 || !all_dear_i) alone_q <= '0;

@@ -69,7 +69,7 @@ async def alone(dut):
 async def full(dut):
     """As many clocks may be on their way as keep the pipe full, and three jobs, however long."""
     await begin(dut)
-    jobs, ends, told, seen = deque(), 0, deque([0, 0]), set()
+    jobs, ends, told, seen = deque(), 0, deque([0, 0, 0]), set()
     for clock in range(scale(5000, 50_000)):
         many = clock // 500 % 2
         begins = random.random() < (0.6 if many else 0.3)

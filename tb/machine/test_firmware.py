@@ -1,6 +1,7 @@
 """The firmware's memcached gets the same datagrams as memcached 1.6.38 and answers with the same messages, with a
 sanitizer in it; without an accelerator and with one, which ends it when its entries are not the software's."""
 
+import base64
 import random
 import socket
 import time
@@ -15,7 +16,7 @@ from harness.size import scale
 
 #: What it has of memcached's text commands.
 COMMANDS = (b"get ", b"gets ", b"set ", b"add ", b"replace ", b"cas ", b"delete ", b"touch ", b"incr ", b"decr ",
-            b"flush_all", b"version")  # fmt: skip
+            b"flush_all", b"version", b"mg ", b"mn")  # fmt: skip
 
 
 @pytest.fixture(scope="module", params=[None, 1], ids=["alone", "accelerator"])
@@ -71,6 +72,29 @@ def test_commands(run):
         [b""],
     ):  # fmt: skip
         send(run, *commands)
+
+
+def test_meta(run):
+    """`mg` with each flag of a read, of an item and of none."""
+    long, unfit = b"l" * 250, base64.b64encode(b"a b").rstrip(b"=")
+    send(run, b"set m 7 0 3\r\nabc\r\n", b"set t 0 100000 1\r\nx\r\n", b"set big 0 0 3000\r\n" + b"v" * 3000 + b"\r\n", b"mn\r\n")
+    send(run, b"set %s 0 0 0\r\n\r\n" % long)
+    for key in b"m", b"t", b"no", b"big", long, b"l" * 251:
+        for flags in (b"", b" v", b" k", b" f", b" s", b" q", b" v q k f s", b" Oabc v", b" v O", b" O" + b"o" * 31, b" O" + b"o" * 32,
+                      b" v v", b" k Oa k", b" v Z", b" S1", b" v\xff", b" u v", b" x I L1 P v", b" v  k ", b" v " + b" ".join([b"k"] * 30)):  # fmt: skip
+            send(run, b"mg " + key + flags + b"\r\n")
+    send(run, b"mg m\r\n", b"mg no q\r\n", b"mg no v k\r\n", b"mg m v c\r\n", b"mn\r\n", b"mg\r\n", b"mn x\r\n")
+    send(run, b"mg t t v\r\n", b"mg m t\r\n")
+    for code in b"bQ==", b"bm8=", b"bQ", b"b", b"====", b"bQ==bQ==", b"b-Q-=-=", b"!!!!", b"YQ=a", b"A" * 248, b"A" * 250, unfit:
+        send(run, b"mg " + code + b" b k v\r\n", b"mg " + code + b" k b\r\n", b"mg " + code + b" b b\r\n", b"mg " + code + b" b q Oa\r\n")
+
+
+@pytest.mark.parametrize("flag", [b"N30", b"R30", b"T30", b"E5", b"C5", b"D1", b"F1", b"J1", b"ME", b"h", b"l"])
+def test_meta_refused(servers, flag):
+    """What would change the item, and what only memcached knows, changes nothing."""
+    error = b"CLIENT_ERROR invalid flag\r\n"
+    requests = [b"set r 0 0 1\r\nx\r\n", b"mg r v %s\r\n" % flag, b"mg r t v\r\n", b"delete r\r\n", b"mg r %s\r\n" % flag, b"mg r v\r\n"]
+    assert answers(servers[1], *requests) == [b"STORED\r\n", error, b"VA 1 t-1\r\nx\r\n", b"DELETED\r\n", error, b"EN\r\n"]
 
 
 def test_time(run):
@@ -131,6 +155,17 @@ def collect(s, ident):
         whole += data[8:]
         if data[3] + 1 == data[5]:
             return whole
+
+
+def answers(server, *requests):
+    """What it answers to each of these, in a datagram."""
+    found = []
+    with server.datagrams() as s:
+        for request in requests:
+            s.send(bytes(2) + HEADER + request)
+            assert reference.readable(s, reference.SECONDS)
+            found.append(s.recv(65536)[8:])
+    return found
 
 
 def same(servers, *datagrams):
@@ -199,14 +234,8 @@ def test_too_large(servers):
     def texts(*datagrams):
         return messages(firmware, *datagrams)
 
-    with firmware.datagrams() as s:
-        for request, want in (
-            (b"set big 0 0 1\r\nx\r\n", b"STORED\r\n"), (line % b"add", say), (b"get big\r\n", b"VALUE big 0 1\r\nx\r\nEND\r\n"),
-            (line % b"set", say), (b"get big\r\n", b"END\r\n"),
-        ):  # fmt: skip
-            s.send(bytes(2) + HEADER + request)
-            assert reference.readable(s, reference.SECONDS)
-            assert s.recv(65536)[8:] == want
+    requests = [b"set big 0 0 1\r\nx\r\n", line % b"add", b"get big\r\n", line % b"set", b"get big\r\n"]
+    assert answers(firmware, *requests) == [b"STORED\r\n", say, b"VALUE big 0 1\r\nx\r\nEND\r\n", say, b"END\r\n"]
     large = whole(0x01, b"big", bytes(8), b"", body=11 + (1 << 20))
     assert texts(large) == [[whole(0x01, b"", b"", b"Too large.", magic=0x81)[:6] + b"\0\3" + whole(0x01, b"", b"", b"Too large.")[8:16] + b"\0Too large."]]
 

@@ -121,7 +121,13 @@ class TextDiffer(differ.Differ):
 
 
 class TextUdpDiffer(TextDiffer, differ.UdpDiffer):
+    """Messages are put in turn by what is compared of them."""
+
     alike = False
+
+    @staticmethod
+    def pieces(reply):
+        return [loose(token, []) for token in differ.tokens(reply)]
 
 
 class BinaryUdpDiffer(differ.UdpDiffer):
