@@ -38,6 +38,7 @@ impl Server {
             backlog: 100,
             protocol: Protocol::Auto,
             batch: 20,
+            watch_buffer: 0,
             busy_poll: Duration::from_micros(20),
             idle_timeout,
             keep_alive: None,

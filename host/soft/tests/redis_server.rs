@@ -41,6 +41,7 @@ impl Server {
             backlog: 100,
             protocol: Protocol::Auto,
             batch: 20,
+            watch_buffer: 0,
             busy_poll: Duration::from_micros(20),
             idle_timeout: None,
             keep_alive: None,
