@@ -1,6 +1,9 @@
 //! What the program around this was told.
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+use wirekv_net::Strangers;
 
 /// What the card was set to, as far as clients ask for it: `stats settings`, `INFO`, `CONFIG GET`.
 #[derive(Clone, Debug)]
@@ -31,6 +34,8 @@ pub struct Options {
     pub knows_peers: bool,
     /// Seconds without a request after which a connection is closed; 0: never.
     pub idle_timeout: u32,
+    /// Those who came and are not served.
+    pub strangers: Arc<Strangers>,
     /// How much is logged (`-v`).
     pub verbosity: u8,
 }
@@ -52,6 +57,7 @@ impl Default for Options {
             bind: Ipv4Addr::LOCALHOST.to_string(),
             knows_peers: false,
             idle_timeout: 0,
+            strangers: Arc::default(),
             verbosity: 0,
         }
     }

@@ -1,13 +1,14 @@
 //! What `stats` says, from the card's counters.
 
 use std::fmt::Display;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use wirekv_card::csr::{self, Totals};
 use wirekv_card::{Card, CardError};
 use wirekv_memcache::lines::{NOT_SET, OFF, OF_A_SLAB};
 use wirekv_metrics::{memcached, Kind, Process, Statistics, Text, Usage};
-use wirekv_net::{Refused, WireCounts};
+use wirekv_net::{Refused, Strangers, WireCounts};
 use wirekv_proto::{Counters, Server, Told, MEMCACHED_VERSION};
 use Kind::{Counter, Gauge};
 
@@ -74,11 +75,13 @@ struct Reset {
     /// Those of `COUNTED`.
     counted: Vec<u64>,
     wire: WireCounts,
+    /// Connections and datagrams of those who are not served.
+    strangers: [u64; 2],
 }
 
 impl Default for Reset {
     fn default() -> Reset {
-        Reset { counted: vec![0; COUNTED.len()], wire: WireCounts::default() }
+        Reset { counted: vec![0; COUNTED.len()], wire: WireCounts::default(), strangers: [0; 2] }
     }
 }
 
@@ -113,6 +116,12 @@ impl Stats {
     fn counted(&self) -> Vec<u64> {
         let sum = |names: &[&str]| names.iter().map(|n| self.totals.get(n)).sum();
         COUNTED.iter().map(|(_, names)| sum(names)).collect()
+    }
+
+    /// Connections and datagrams of those who are not served.
+    fn strangers(&self) -> [u64; 2] {
+        let Strangers { connections, datagrams } = &*self.options.strangers;
+        [connections, datagrams].map(|count| count.load(Relaxed))
     }
 
     /// Entries of the index, with those whose items the log has dropped since.
@@ -151,6 +160,9 @@ impl Stats {
         line("auth_errors", &0);
         line("accepting_conns", &1);
         // It refuses who is too many, and listens on.
+        let [connections, datagrams] = self.strangers();
+        line("not_allowed", &(connections - reset.strangers[0]));
+        line("udp_not_allowed", &(datagrams - reset.strangers[1]));
         line("listen_disabled_num", &0);
         line("time_in_listen_disabled_us", &0);
         line("threads", &1);
@@ -269,7 +281,7 @@ impl Server for Stats {
     fn reset(&mut self, own: &mut Counters) {
         *own = Counters::default();
         let wire = self.wire.unwrap_or_default();
-        self.reset = Reset { counted: self.counted(), wire };
+        self.reset = Reset { counted: self.counted(), wire, strangers: self.strangers() };
     }
 
     fn shutdown(&mut self, _graceful: bool) {}

@@ -9,8 +9,8 @@ use crate::line::Words;
 use crate::Op;
 use wirekv_proto::limits::MAX_LINE;
 use wirekv_proto::number::unsigned32;
+use wirekv_proto::users::STRANGER;
 
-const STRANGER: &[u8] = b"CLIENT_ERROR unauthenticated\r\n";
 const LONG: &[u8] = b"CLIENT_ERROR auth token too long\r\n";
 const BAD_END: &[u8] = b"CLIENT_ERROR bad command line termination\r\n";
 const BAD_TOKEN: &[u8] = b"CLIENT_ERROR bad authentication token format\r\n";

@@ -4,6 +4,7 @@
 //! [`Wire`] does to frames on the way (capture, damage) happens on the card's side.
 
 mod afxdp;
+mod allowed;
 mod bpf;
 #[cfg(feature = "dpdk")]
 mod dpdk;
@@ -26,6 +27,7 @@ mod wire;
 mod xsk;
 
 pub use afxdp::AfXdp;
+pub use allowed::{Allowed, Strangers};
 #[cfg(feature = "dpdk")]
 pub use dpdk::{Dpdk, DpdkPort};
 pub use frames::Frames;

@@ -5,10 +5,12 @@ use std::time::SystemTime;
 
 use crate::ether::{Packet, ETHERNET_HEADER, TCP, UDP, UDP_HEADER};
 use crate::impair::{BadWire, Counts, Impair};
-use crate::Pcap;
+use crate::{Allowed, Pcap};
 
 #[derive(Default)]
 pub struct Wire {
+    /// Whose frames reach the card.
+    allowed: Allowed,
     /// To the card, from the card.
     bad: Option<[BadWire; 2]>,
     pcap: Option<Pcap>,
@@ -41,12 +43,20 @@ fn payload(frame: &[u8]) -> u64 {
 impl Wire {
     pub fn new(impair: Option<Impair>, pcap: Option<Pcap>) -> Wire {
         let bad = impair.map(|i| [BadWire::new(i, 0), BadWire::new(i, 1)]);
-        Wire { bad, pcap, counts: WireCounts::default() }
+        Wire { allowed: Allowed::default(), bad, pcap, counts: WireCounts::default() }
+    }
+
+    /// Behind a filter that drops the frames of others.
+    pub fn only(self, allowed: Allowed) -> Wire {
+        Wire { allowed, ..self }
     }
 
     /// Carries a frame to the card; the capture shows what arrives there.
     pub fn to_card(&mut self, frame: &[u8], out: &mut impl FnMut(&[u8])) -> io::Result<()> {
-        let Wire { bad, pcap, counts } = self;
+        if !self.allowed.admits_frame(frame) {
+            return Ok(());
+        }
+        let Wire { bad, pcap, counts, .. } = self;
         let mut result = Ok(());
         let mut arrive = |f: &[u8]| {
             counts.to_card += 1;
@@ -79,7 +89,7 @@ impl Wire {
         to_card: &mut impl FnMut(&[u8]),
         from_card: &mut impl FnMut(&[u8]),
     ) -> io::Result<()> {
-        let Wire { bad, pcap, counts } = self;
+        let Wire { bad, pcap, counts, .. } = self;
         let mut result = Ok(());
         if let Some([to, from]) = bad {
             to.release(&mut |f| {

@@ -15,7 +15,7 @@ use smoltcp::phy::{Device, DeviceCapabilities, Medium, RxToken, TxToken};
 use smoltcp::socket::{tcp, udp};
 use smoltcp::time::Instant;
 use smoltcp::wire::{HardwareAddress, IpCidr};
-use wirekv_net::{Addresses, CardEnd, Frames, Impair, Link, User, UserConfig, Wire};
+use wirekv_net::{Addresses, Allowed, CardEnd, Frames, Impair, Link, User, UserConfig, Wire};
 
 const SLOTS: usize = 256;
 const PORT: u16 = 11211;
@@ -181,7 +181,8 @@ impl Rig {
         let user = User::bind(UserConfig {
             tcp: true,
             redis_port: None,
-            denies: Box::new(|_| None),
+            denies: Box::new(|_, _| None),
+            allowed: Allowed::default(),
             listen: SocketAddr::new(listen, 0),
             udp_port: Some(udp_port),
             keep_alive: None,

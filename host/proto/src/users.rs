@@ -4,6 +4,12 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{PoisonError, RwLock};
 
+/// What a client of memcached's protocols is told who is none of them.
+pub const STRANGER: &[u8] = b"CLIENT_ERROR unauthenticated\r\n";
+
+/// What those are told whose address is not listed: memcached's clients the same, Redis' this.
+pub const REDIS_NOT_ALLOWED: &[u8] = b"-DENIED connections from this address are not allowed\r\n";
+
 /// A name and a password.
 pub type User = (Vec<u8>, Vec<u8>);
 

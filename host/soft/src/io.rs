@@ -6,6 +6,7 @@
 
 use std::io::{self, IoSlice};
 use std::os::fd::RawFd;
+use std::sync::Once;
 
 use io_uring::register::Restriction;
 use io_uring::{opcode, squeue, types, IoUring};
@@ -17,6 +18,8 @@ const FLAGS: libc::c_int = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
 /// memory.
 pub const GROUP: usize = 16;
 
+static TOLD: Once = Once::new();
+
 #[derive(Default)]
 pub struct Io {
     ring: Option<IoUring>,
@@ -24,16 +27,23 @@ pub struct Io {
 }
 
 impl Io {
-    /// Where io_uring is missing or forbidden, it does without; so it does from the first operation
-    /// on that the kernel does not know.
+    /// Where io_uring is missing or forbidden, it does without, and says so once; so it does from the first
+    /// operation on that the kernel does not know.
     pub fn new() -> Io {
         let entries = GROUP as u32;
         let mut builder = IoUring::builder();
         let plain = builder.setup_r_disabled().clone();
         let ring = builder.setup_single_issuer().setup_coop_taskrun().build(entries);
         let ring = ring.or_else(|_| plain.build(entries));
-        let ring = ring.and_then(Io::restricted).ok();
-        Io { ring, results: Vec::with_capacity(GROUP) }
+        let ring = ring.and_then(Io::restricted);
+        if let Err(e) = &ring {
+            TOLD.call_once(|| {
+                wirekv_log::warn!(
+                    "io_uring cannot be used ({e}): a system call for each connection's turn"
+                );
+            });
+        }
+        Io { ring: ring.ok(), results: Vec::with_capacity(GROUP) }
     }
 
     /// A ring could do what a seccomp filter forbids; this one sends and receives.

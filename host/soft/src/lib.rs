@@ -34,7 +34,7 @@ use anyhow::{anyhow, Context, Result};
 use keys::Keys;
 use listen::{Acceptor, Sockets, Spoken};
 use mio::Waker;
-pub use options::{Access, Network, Options, Secure, Verify, PIECE};
+pub use options::{Access, Options, Secure, Verify, PIECE};
 use passwords::Passwords;
 use shared::{Shared, FIRST_SECOND};
 pub use time::Clock;

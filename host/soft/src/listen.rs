@@ -13,6 +13,7 @@ use mio::net::{TcpListener, UdpSocket, UnixListener};
 use mio::{Events, Interest, Poll, Token, Waker};
 use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
 use wirekv_log::{debug, info, Text};
+use wirekv_proto::users;
 use wirekv_resp::{Client, Common, Shown};
 
 use crate::conn::{Conn, Peer, Stream};
@@ -43,8 +44,8 @@ impl Spoken {
     /// And one from an address that is not listed.
     fn stranger(self) -> &'static [u8] {
         match self {
-            Spoken::Memcached => b"CLIENT_ERROR unauthenticated\r\n",
-            Spoken::Redis => b"-DENIED connections from this address are not allowed\r\n",
+            Spoken::Memcached => users::STRANGER,
+            Spoken::Redis => users::REDIS_NOT_ALLOWED,
         }
     }
 

@@ -11,13 +11,12 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Id, Parser, Subcommand, ValueEnum};
+use ipnet::IpNet;
 #[cfg(feature = "card")]
 use wirekv_link::Address;
 use wirekv_load::LoadArgs;
 #[cfg(feature = "host")]
 use wirekv_net::Impair;
-#[cfg(feature = "soft")]
-use wirekv_soft::Network;
 #[cfg(feature = "host")]
 use wirekv_upstream::{Address as Upstream, Protocol};
 
@@ -236,6 +235,10 @@ pub struct ServeArgs {
     /// and closed: yes or no. Only with --net user and --body soft is anybody.
     #[arg(long, value_name = "YES", default_value = "yes", value_parser = ["yes", "no"])]
     pub protected_mode: String,
+    /// Only clients from these addresses and networks are served, such as 127.0.0.1,10.0.0.0/8,fd00::/8.
+    /// Not with --body card.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_network)]
+    pub allow: Vec<IpNet>,
     /// UDP port; 0 is off. Over UDP the sender's address may be a lie: with one small datagram
     /// anybody can have the server send up to 1.4 MB to somebody else (amplification).
     #[arg(short = 'U', long, default_value_t = 0)]
@@ -413,6 +416,18 @@ pub struct MachineArgs {
     pub pcap: Option<PathBuf>,
     #[command(flatten)]
     pub process: ProcessArgs,
+}
+
+/// `10.0.0.0/8`, `fd00::/8`, or an address alone.
+fn parse_network(text: &str) -> Result<IpNet, String> {
+    let network = text.parse().or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
+    let network = network
+        .map_err(|_| format!("'{text}' is no address or network such as 10.0.0.0/8 or fd00::/8"))?;
+    if network != network.trunc() {
+        let bits = network.prefix_len();
+        return Err(format!("'{text}': behind its first {bits} bits a network's address is 0"));
+    }
+    Ok(network)
 }
 
 /// Whether UDP may be served on such an address: to strangers only if that is said.
@@ -700,9 +715,6 @@ pub struct SoftArgs {
     /// As --requirepass; the password is the one line of this file.
     #[arg(long, value_name = "FILE", conflicts_with = "requirepass")]
     pub requirepass_file: Option<PathBuf>,
-    /// Only clients from these addresses and networks are served, such as 127.0.0.1,10.0.0.0/8,fd00::/8.
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub allow: Vec<Network>,
     /// Speak TLS on memcached's TCP ports, with the certificate of -o ssl_chain_cert=FILE and the key of
     /// -o ssl_key=FILE. An address of -l that begins with `notls:` is without.
     #[arg(short = 'Z', long)]
@@ -793,6 +805,18 @@ mod tests {
         assert_eq!(args.extended, [idle(5), Extended::Ignored, idle(6)]);
     }
 
+    #[test]
+    fn networks() {
+        for text in ["10.0.0.0/8", "127.0.0.1", "0.0.0.0/0", "::/0", "fd00::/8", "2001:db8::/33"] {
+            assert!(parse_network(text).is_ok(), "{text}");
+        }
+        for wrong in
+            ["", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.1/8", "fd00::1/64", "::/129", "a", "/8"]
+        {
+            assert!(parse_network(wrong).is_err(), "{wrong}");
+        }
+    }
+
     /// What all bodies have. Whoever adds a flag here sees to it that it does something in each.
     const OF_ALL: &[&str] = &[
         "body",
@@ -813,6 +837,7 @@ mod tests {
         "redis_port",
         "requirepass",
         "protected_mode",
+        "allow",
         "enable_coredumps",
         "slab_growth_factor",
         "disable_dumping",

@@ -16,11 +16,12 @@ use wirekv_link::{Config as LinkConfig, RingCard};
 use wirekv_link::{Function, Pci, Places};
 use wirekv_metrics::Asked;
 use wirekv_net::{
-    own_mac, Addresses, AfXdp, CardEnd, Found as Interface, Link, NetCounts, NetEnd, Own, Packet,
-    Pcap, Refuser, Tap, User, UserConfig, Wire,
+    own_mac, Addresses, AfXdp, Allowed, CardEnd, Denies, Found as Interface, Link, NetCounts,
+    NetEnd, Own, Packet, Pcap, Refuser, Tap, User, UserConfig, Wire,
 };
 #[cfg(feature = "dpdk")]
 use wirekv_net::{Dpdk, DpdkPort};
+use wirekv_proto::users;
 use wirekv_resp::Common;
 #[cfg(feature = "sim")]
 use wirekv_sim::{Config, Sim};
@@ -76,7 +77,8 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
         None => None,
     };
     let common = Arc::new(Common::new(args.password(), args.is_protected(), false));
-    let net = open_net(args, &mut wire, &common)?;
+    let allowed = Allowed::new(args.allow.clone());
+    let net = open_net(args, &mut wire, &common, &allowed)?;
     let address = match &net {
         Net::User(user) => user.local_addr()?,
         _ if wire.card_tcp_port == 0 => (wire.card_ip, wire.card_redis_port).into(),
@@ -128,10 +130,16 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
         Net::Dpdk(dpdk) => dpdk.waker()?,
     };
     let (net_end, card_end) = Link::ends(waker);
-    let damaged = Wire::new(args.host.impair, pcap);
+    let mut damaged = Wire::new(args.host.impair, pcap);
+    // The user network knows its clients, whose addresses the frames do not have.
+    if !matches!(net, Net::User(_)) {
+        damaged = damaged.only(allowed.clone());
+    }
     let refuser = Refuser::new(&wire, args.host.quiet, Instant::now());
     let mover = Mover::new(card, card_end.clone(), damaged, refuser);
-    let mut runner = Runner::new(mover, options(args, &address, &layout, conns), common)?;
+    let strangers = allowed.strangers.clone();
+    let options = Options { strangers, ..options(args, &address, &layout, conns) };
+    let mut runner = Runner::new(mover, options, common)?;
     if let Some(server) = upstream {
         runner = runner.before(before(args, server, &card_end)?, wire);
     }
@@ -140,7 +148,7 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
         let card = card_end.clone();
         wirekv_metrics::serve(
             address,
-            |_| true,
+            move |from| allowed.admits(from),
             move |asked, reply| {
                 // Keys stay in the card. If its thread is gone, nobody answers.
                 if asked == Asked::Figures {
@@ -209,6 +217,12 @@ fn check(args: &ServeArgs) -> Result<Layout> {
         bail!(
             "-m {}: a card on PCIe has memory of its own; say -m in megabytes",
             args.memory_limit
+        );
+    }
+    if args.body == Body::Card && !args.allow.is_empty() {
+        bail!(
+            "--allow: clients' frames come to a card on PCIe by a wire of its own, past this program; \
+             the network's switch may filter them"
         );
     }
     let bytes = args.memory_limit.bytes()?;
@@ -281,7 +295,12 @@ fn listen_address(args: &ServeArgs) -> Result<IpAddr> {
 }
 
 /// Fills in the addresses that the network brings.
-fn open_net(args: &ServeArgs, wire: &mut Addresses, common: &Arc<Common>) -> Result<Net> {
+fn open_net(
+    args: &ServeArgs,
+    wire: &mut Addresses,
+    common: &Arc<Common>,
+    allowed: &Allowed,
+) -> Result<Net> {
     match &args.host.net {
         NetKind::User => {
             let listen = SocketAddr::new(listen_address(args)?, args.port);
@@ -289,11 +308,19 @@ fn open_net(args: &ServeArgs, wire: &mut Addresses, common: &Arc<Common>) -> Res
             let udp_port = (args.udp_port != 0).then_some(args.udp_port);
             let keep_alive = args.keep_alive();
             let redis_port = (args.redis_port != 0).then_some(args.redis_port);
-            let common = common.clone();
-            let denies = Box::new(move |from| common.denies(from));
+            let (common, admits) = (common.clone(), allowed.clone());
+            let denies: Denies =
+                Box::new(move |from, is_redis| match (admits.admits(from), is_redis) {
+                    (true, true) => common.denies(from),
+                    (true, false) => None,
+                    (false, true) => Some(users::REDIS_NOT_ALLOWED),
+                    (false, false) => Some(users::STRANGER),
+                });
+            let allowed = allowed.clone();
             let wire = *wire;
             let tcp = wire.card_tcp_port != 0;
-            let config = UserConfig { listen, tcp, redis_port, denies, udp_port, keep_alive, wire };
+            let config =
+                UserConfig { listen, tcp, redis_port, denies, allowed, udp_port, keep_alive, wire };
             Ok(Net::User(Box::new(User::bind(config)?)))
         }
         NetKind::Tap => {
@@ -423,6 +450,7 @@ fn options(args: &ServeArgs, address: &SocketAddr, layout: &Layout, conns: u32) 
         knows_peers: args.knows_peers(),
         idle_timeout: extended::idle_timeout(&args.extended).unwrap_or(0),
         verbosity: args.verbose,
+        ..Options::default()
     }
 }
 

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{anyhow, bail, Context, Result};
 use wirekv_machine::{Config, Machine, Nic, Seeds};
-use wirekv_net::{Addresses, CardEnd, Frames, Link, NetEnd, Pcap, Tap, User, UserConfig, Wire};
+use wirekv_net::{
+    Addresses, Allowed, CardEnd, Frames, Link, NetEnd, Pcap, Tap, User, UserConfig, Wire,
+};
 
 use crate::args::{Aside, MachineArgs, MachineNet, MachineNic};
 use crate::process::Process;
@@ -59,7 +61,8 @@ pub fn serve(args: &MachineArgs) -> Result<()> {
                 listen: SocketAddr::new(args.listen, 0),
                 tcp: false,
                 redis_port: None,
-                denies: Box::new(|_| None),
+                denies: Box::new(|_, _| None),
+                allowed: Allowed::default(),
                 udp_port: Some(args.udp_port),
                 keep_alive: None,
                 wire,

@@ -169,7 +169,7 @@ fn options(args: &ServeArgs) -> Result<Options> {
         access: Access {
             users: soft.auth_file.clone(),
             sasl: soft.enable_sasl,
-            allowed: soft.allow.clone(),
+            allowed: args.allow.clone(),
             password_file: soft.requirepass_file.clone(),
             tls,
             redis_tls,

@@ -8,7 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 use mio::net::UdpSocket;
 
 use crate::ether::{ethertype, push_ethernet, push_udp, Mac};
-use crate::Frames;
+use crate::{Allowed, Frames};
 
 /// First port, and how many there are: of services, of all others.
 const PORTS: [(u16, usize); 2] = [(1, 1023), (1024, 60_000)];
@@ -73,7 +73,12 @@ impl Datagrams {
     }
 
     /// Takes datagrams from clients while there is room. True when none is left.
-    pub fn receive(&mut self, to_card: &mut Frames, room: &mut usize) -> io::Result<bool> {
+    pub fn receive(
+        &mut self,
+        allowed: &Allowed,
+        to_card: &mut Frames,
+        room: &mut usize,
+    ) -> io::Result<bool> {
         while *room > 0 {
             let (len, client) = match self.socket.recv_from(&mut self.buffer) {
                 Ok(received) => received,
@@ -82,7 +87,7 @@ impl Datagrams {
                 Err(e) if e.kind() == ErrorKind::ConnectionRefused => continue,
                 Err(e) => return Err(e),
             };
-            if len > self.max_payload {
+            if !allowed.admits_datagram(client.ip()) || len > self.max_payload {
                 continue;
             }
             let kind = usize::from(!self.is_service(client.port()));
@@ -146,7 +151,7 @@ mod tests {
             let mut frames = Frames::default();
             client.send_to(&[0, id, 0, 0, 0, 1, 0, 0, id], at).unwrap();
             while frames.is_empty() {
-                datagrams.receive(&mut frames, &mut 1000).unwrap();
+                datagrams.receive(&Allowed::default(), &mut frames, &mut 1000).unwrap();
             }
             let frame = frames.iter().next().unwrap().to_vec();
             let port = u16::from_be_bytes([frame[34], frame[35]]);

@@ -25,7 +25,7 @@ use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr, IpEndpoint};
 use wirekv_log::{debug, info, warn, Text};
 
 use crate::ether::{self, Kind, Mac};
-use crate::{Addresses, Frames, NetEnd};
+use crate::{Addresses, Allowed, Frames, NetEnd};
 use conn::{Conn, Fate};
 use datagrams::Datagrams;
 use device::Tap;
@@ -49,8 +49,8 @@ const TIME_FACTOR: u64 = 5;
 /// How long nobody is accepted when the process has no file descriptor left, for instance.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// What a new client from there is told if it is to be closed.
-pub type Denies = Box<dyn Fn(IpAddr) -> Option<&'static [u8]> + Send>;
+/// What a client from there is told that is not served; `true`: it is one of Redis'.
+pub type Denies = Box<dyn Fn(IpAddr, bool) -> Option<&'static [u8]> + Send>;
 
 pub struct UserConfig {
     /// Where clients connect. Port 0: a free one.
@@ -59,8 +59,10 @@ pub struct UserConfig {
     pub tcp: bool,
     /// Port of Redis' protocol on the same address; None: off.
     pub redis_port: Option<u16>,
-    /// Which of its clients are sent away.
+    /// Which clients are sent away.
     pub denies: Denies,
+    /// Whose datagrams are taken.
+    pub allowed: Allowed,
     /// UDP port on the same address; None: off.
     pub udp_port: Option<u16>,
     /// Seconds of silence after which the kernel asks whether a client is still there; None: never.
@@ -80,6 +82,7 @@ pub struct User {
     /// memcached's and Redis', as far as there are clients of them.
     listeners: Vec<Listener>,
     denies: Denies,
+    allowed: Allowed,
     /// The card's.
     redis_port: Option<u16>,
     datagrams: Option<Datagrams>,
@@ -159,6 +162,7 @@ impl User {
             poll,
             listeners,
             denies: config.denies,
+            allowed: config.allowed,
             redis_port: config.redis_port.map(|_| wire.card_redis_port),
             datagrams,
             interfaces,
@@ -231,7 +235,8 @@ impl User {
 
             self.tap.room = link.send(&mut self.tap.to_card);
             if let Some(datagrams) = self.datagrams.as_mut().filter(|_| datagrams_wait) {
-                datagrams_wait = !datagrams.receive(&mut self.tap.to_card, &mut self.tap.room)?;
+                datagrams_wait =
+                    !datagrams.receive(&self.allowed, &mut self.tap.to_card, &mut self.tap.room)?;
             }
             self.serve_ready();
             // With no room left the link will wake us, and those still queued are served then.
@@ -319,7 +324,7 @@ impl User {
             let card = IpEndpoint::new(self.card, self.listeners[at].port);
             let is_redis = self.redis_port == Some(card.port);
             while let Some((mut local, from)) = self.listeners[at].accept() {
-                if let Some(text) = Some(from).filter(|_| is_redis).and_then(&self.denies) {
+                if let Some(text) = (self.denies)(from, is_redis) {
                     // It is new: what the kernel does not take at once is lost with it.
                     let _ = local.write(text);
                     info!(%from, "a connection is refused: {}", Text(text));
