@@ -7,9 +7,11 @@
 
 use std::collections::HashMap;
 
+use crate::dump::Dump;
+
 const BEAT: usize = 64;
 const FIRST_PIECE: usize = 512;
-const MAX_PIECE: usize = 2048;
+pub const MAX_PIECE: usize = 2048;
 const FINAL: u8 = 1;
 const CLOSE: u8 = 2;
 const RESP3: u8 = 4;
@@ -83,6 +85,9 @@ impl Request<'_> {
 /// connection.
 const MAX_HELD: usize = 64 << 20;
 
+/// Bytes of an answer, and what tells more.
+pub type Part = (Vec<u8>, Option<Dump>);
+
 /// What is left of answers whose connections have not asked for the next piece yet. What a lost
 /// connection did not take stays until the next one of its tag asks for something, or others need the room.
 #[derive(Default)]
@@ -97,6 +102,8 @@ pub struct Answers {
 #[derive(Default)]
 struct Rest {
     text: Vec<u8>,
+    /// What tells more, behind that.
+    dump: Option<Dump>,
     /// So much of it has gone out.
     at: usize,
     /// The connection is closed behind it.
@@ -114,13 +121,42 @@ impl Answers {
         context: Context,
         answer: Option<(Vec<u8>, bool)>,
     ) -> Vec<u8> {
-        let rest = self.rests.remove(&tag).unwrap_or_default();
-        self.held -= rest.text.len();
+        let rest = self.take(tag);
         let new = |(text, closes)| Rest { text, closes, ..Rest::default() };
         let most = if answer.is_some() { FIRST_PIECE } else { MAX_PIECE };
-        let mut rest = answer.map_or(rest, new);
+        self.send(tag, context, answer.map_or(rest, new), most)
+    }
+
+    /// The same of an answer that goes on.
+    pub fn begin(&mut self, tag: Tag, context: Context, (text, dump): Part) -> Vec<u8> {
+        self.take(tag);
+        self.send(tag, context, Rest { text, dump, ..Rest::default() }, FIRST_PIECE)
+    }
+
+    /// What has to tell more before the next piece goes out; then `go_on` has that.
+    pub fn dump(&mut self, tag: Tag) -> Option<Dump> {
+        let rest = self.rests.get_mut(&tag)?;
+        (rest.text.len() - rest.at < MAX_PIECE).then(|| rest.dump.take()).flatten()
+    }
+
+    pub fn go_on(&mut self, tag: Tag, (text, dump): Part) {
+        let rest = self.rests.entry(tag).or_default();
+        self.held -= rest.text.len();
+        rest.text.drain(..rest.at);
+        rest.text.extend(text);
+        (rest.at, rest.dump) = (0, dump);
+        self.held += rest.text.len();
+    }
+
+    fn take(&mut self, tag: Tag) -> Rest {
+        let rest = self.rests.remove(&tag).unwrap_or_default();
+        self.held -= rest.text.len();
+        rest
+    }
+
+    fn send(&mut self, tag: Tag, context: Context, mut rest: Rest, most: usize) -> Vec<u8> {
         let end = rest.text.len().min(rest.at + most);
-        let last = end == rest.text.len();
+        let last = end == rest.text.len() && rest.dump.is_none();
         let packet = piece(tag, context, &rest.text[rest.at..end], last, rest.closes);
         if last {
             return packet;

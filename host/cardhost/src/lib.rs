@@ -39,6 +39,7 @@
 
 mod clients;
 mod datagrams;
+mod dump;
 mod exceptions;
 mod items;
 mod memcached;

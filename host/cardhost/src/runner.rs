@@ -9,6 +9,7 @@ use wirekv_card::csr::Totals;
 use wirekv_card::{set_time, Card, Port};
 use wirekv_log::{debug, warn, Text};
 use wirekv_memcache::binary;
+use wirekv_memcache::classic::NO_CRAWLER;
 use wirekv_metrics::{Process, Reply};
 use wirekv_net::{Addresses, Frames, WireCounts};
 use wirekv_proto::Engine;
@@ -16,11 +17,13 @@ use wirekv_resp::Common;
 use wirekv_upstream::{Sockets, Upstream};
 
 use crate::datagrams::Datagrams;
-use crate::exceptions::{Answers, Context, Request, Tag};
+use crate::dump::Dump;
+use crate::exceptions::{Answers, Context, Part, Request, Tag, MAX_PIECE};
+use crate::items::Items;
 use crate::memcached;
 use crate::mover::{Mover, NAP};
 use crate::options::Options;
-use crate::port::RequestPort;
+use crate::port::{Lost, RequestPort};
 use crate::redis::{Answer, Redis};
 use crate::stats::Stats;
 use crate::upstream::Front;
@@ -30,6 +33,9 @@ use crate::upstream::Front;
 const CLOCKS: u64 = 32;
 /// Clocks after which the card's counters are read, before they wrap: each counts one a clock at most.
 const COUNTED: u64 = 1 << 24;
+
+/// In place of the rest of a dump.
+const LOST: &[u8] = b"SERVER_ERROR the card does not answer\r\n";
 
 /// Serves a card: lets it work, tells it the time, answers what it asks.
 pub struct Runner {
@@ -218,11 +224,7 @@ impl Runner {
             self.count()?;
         }
         if !request.resp {
-            let asks = !request.text.is_empty();
-            let answer = asks.then(|| {
-                (memcached::reply(request.text, &mut self.memcached, &mut self.stats), false)
-            });
-            let packet = self.answers.packet(request.tag, Context::default(), answer);
+            let packet = self.answer_memcached(&request);
             self.mover.send(Port::Exception, &packet);
         } else if self.redis.concerns(&request) {
             if let Some(answer) = self.redis.take(&request, &mut self.mover) {
@@ -232,6 +234,37 @@ impl Runner {
             self.send(request.tag, None)?;
         }
         Ok(())
+    }
+
+    /// What is said to a client of memcached's protocols.
+    fn answer_memcached(&mut self, request: &Request<'_>) -> Vec<u8> {
+        let (tag, none) = (request.tag, Context::default());
+        let answer = match Dump::asked(request.text) {
+            Some(Ok(dump)) if !request.udp => {
+                let part = self.dumped(dump);
+                return self.answers.begin(tag, none, part);
+            }
+            Some(Ok(_)) => Some(NO_CRAWLER.to_vec()),
+            Some(Err(text)) => Some(text.to_vec()),
+            None if request.text.is_empty() => {
+                if let Some(dump) = self.answers.dump(tag) {
+                    let part = self.dumped(dump);
+                    self.answers.go_on(tag, part);
+                }
+                None
+            }
+            None => Some(memcached::reply(request.text, &mut self.memcached, &mut self.stats)),
+        };
+        self.answers.packet(tag, none, answer.map(|text| (text, false)))
+    }
+
+    /// The next lines of a dump, and what is left of it.
+    fn dumped(&mut self, mut dump: Dump) -> Part {
+        let Items { walks, port, .. } = &mut self.redis.items;
+        match dump.step(&mut self.mover, walks, port, &self.memcached.settings, MAX_PIECE) {
+            Ok((text, more)) => (text, more.then_some(dump)),
+            Err(Lost) => (LOST.to_vec(), None),
+        }
     }
 
     /// The same, before another server.

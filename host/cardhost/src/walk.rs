@@ -19,6 +19,9 @@ use crate::port::{Hold, Lost, RequestPort, Speech};
 /// Bytes of a reply's flags, and of an item's header.
 const FLAGS: usize = 4;
 const ITEM_HEAD: usize = 16;
+/// In that, bits of its bytes 1 to 3, and of byte 3.
+const VALUE: u32 = 0x1F_FFFF;
+const CODED: u8 = 0x80;
 /// Bits of a place: the way, the bucket's line in its bank, the bank, the end.
 const WAY_BITS: u32 = 3;
 const BANK_AT: u32 = 29;
@@ -41,6 +44,32 @@ const PAUSE: Duration = Duration::from_secs(600);
 pub struct Met {
     pub db: u8,
     pub key: Box<[u8]>,
+    /// The header in front of its key (`rtl/store/store_pkg.sv`), and its CAS unique.
+    head: [u8; ITEM_HEAD],
+    pub unique: u64,
+}
+
+impl Met {
+    /// Bytes of its value.
+    pub fn value(&self) -> u32 {
+        u32::from_le_bytes([self.head[1], self.head[2], self.head[3], 0]) & VALUE
+    }
+
+    /// Its key came in base64.
+    pub fn coded(&self) -> bool {
+        self.head[3] & CODED != 0
+    }
+
+    pub fn flags(&self) -> u32 {
+        u32::from_le_bytes(self.head[4..8].try_into().expect("four bytes"))
+    }
+
+    /// Unix time in milliseconds; 0: never.
+    pub fn expiry(&self) -> u64 {
+        let mut expiry = [0; 8];
+        expiry[..6].copy_from_slice(&self.head[8..14]);
+        u64::from_le_bytes(expiry)
+    }
 }
 
 pub struct Walks {
@@ -251,8 +280,9 @@ impl Walks {
         let (flags, item) = body.split_at_checked(FLAGS)?;
         let place = u32::from_be_bytes(flags.try_into().ok()?);
         let met = (!item.is_empty()).then(|| {
-            let (head, key) = item.split_at_checked(ITEM_HEAD)?;
-            Some(Met { db: head[14] & 15, key: key.into() })
+            let (item, key) = item.split_first_chunk::<ITEM_HEAD>()?;
+            let unique = u64::from_be_bytes(head[16..24].try_into().ok()?);
+            Some(Met { db: item[14] & 15, key: key.into(), head: *item, unique })
         });
         (head[6..8] == [0, 0]).then(|| (self.within(place), met.flatten()))
     }

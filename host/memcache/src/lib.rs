@@ -5,7 +5,7 @@
 pub mod base64;
 pub mod binary;
 pub mod classic;
-mod dump;
+pub mod dump;
 mod line;
 pub mod lines;
 mod login;

@@ -18,8 +18,8 @@ const BAD_LINE: &[u8] = b"CLIENT_ERROR bad command line\r\n";
 const NO_FLUSH: &[u8] = b"CLIENT_ERROR flush_all not allowed\r\n";
 const NO_SHUTDOWN: &[u8] = b"ERROR: shutdown not enabled\r\n";
 const BAD_SHUTDOWN: &[u8] = b"CLIENT_ERROR invalid shutdown mode\r\n";
-const NO_CRAWLER: &[u8] = b"CLIENT_ERROR lru crawler disabled\r\n";
-const BAD_CLASS: &[u8] = b"BADCLASS invalid class id\r\n";
+/// To what would go through all items and cannot.
+pub const NO_CRAWLER: &[u8] = b"CLIENT_ERROR lru crawler disabled\r\n";
 const LONG_SLEEP: &[u8] = b"CLIENT_ERROR sleep must be one second or less\r\n";
 const NO_REASSIGN: &[u8] = b"CLIENT_ERROR slab reassignment disabled\r\n";
 const NO_WATCH: &[u8] = b"CLIENT_ERROR watch commands not allowed\r\n";
@@ -213,7 +213,9 @@ pub fn parse_lru(line: &Line, input: &[u8]) -> Command {
 pub fn parse_crawler(line: &Line, input: &[u8], engine: &Engine) -> Command {
     let command = line.word(input, 1);
     if line.count == 3 && engine.settings.crawler && matches!(command, b"metadump" | b"mgdump") {
-        let Some(unique) = dump::classes(line.word(input, 2)) else { return say(BAD_CLASS, false) };
+        let Some(unique) = dump::classes(line.word(input, 2)) else {
+            return say(dump::BAD_CLASS, false);
+        };
         let what = Admin::Dump { meta: command == b"metadump" };
         return (Op::Admin(what), Request { unique, ..Request::default() });
     }
