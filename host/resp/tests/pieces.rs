@@ -44,7 +44,7 @@ fn reply_of(settings: Settings, common: Arc<Common>, bytes: &[u8], piece: usize)
                 let server = &mut Nobody;
                 match session.execute(&mut request, &input, &mut engine, server, &mut out) {
                     Next::Continue => break,
-                    Next::Close => return (text(&out), true),
+                    Next::Watch | Next::Close => return (text(&out), true),
                     Next::Again | Next::Full | Next::Wait | Next::Sleep => {}
                 }
             }
