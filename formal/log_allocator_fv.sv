@@ -28,7 +28,7 @@ module log_rooms
   output logic        known_o,
   output logic        refuse_o,
   output logic        room_o,
-  output logic [10:0] lap_o,
+  output low_lap_t    lap_o,
   output line_no_t    line_o,
   output logic        lent_o,
   output logic        grow_o,
@@ -36,10 +36,15 @@ module log_rooms
   // verilator lint_off UNUSEDSIGNAL
   input  logic        over_i,
   input  logic        got_i,
-  input  logic [10:0] lap_i,
+  input  low_lap_t    lap_i,
   input  line_no_t    line_i,
+  input  logic        rest_go_i,
   input  logic        back_i,
   // verilator lint_on UNUSEDSIGNAL
+  output logic        rest_o,
+  output low_lap_t    rest_lap_o,
+  output line_no_t    rest_line_o,
+  output logic [26:0] rest_lines_o,
   output logic        late_o,
   output logic        timer_o
 );
@@ -53,6 +58,10 @@ module log_rooms
   assign lap_o        = log_allocator_fv.room_lap_i;
   assign line_o       = log_allocator_fv.room_line_i;
   assign grow_lines_o = log_allocator_fv.grow_lines_i;
+  assign rest_o       = log_allocator_fv.rest_i;
+  assign rest_lap_o   = '0;
+  assign rest_line_o  = '0;
+  assign rest_lines_o = '0;
   assign late_o       = 1'b0;
   assign timer_o      = 1'b0;
 endmodule
@@ -84,8 +93,9 @@ module log_allocator_fv
   input logic        room_i,
   input logic        lent_i,
   input logic        grow_i,
-  input logic [10:0] room_lap_i,
+  input low_lap_t    room_lap_i,
   input line_no_t    room_line_i,
+  input logic        rest_i,
   input logic [26:0] grow_lines_i
 );
   `FV_RESET

@@ -43,12 +43,17 @@ package store_pkg;
   /// All of it is written: a lane of each way, of the use counts and of the epoch.
   localparam strb_t BucketAnew = 64'h8102_0408_1020_4081;
 
+  /// Low bits of a full lap, as the log holds them. No lap has 0 there.
+  localparam int unsigned LapBits = 10;
+  typedef logic [LapBits-1:0] low_lap_t;
+
   /// Item header, the first 16 bytes of an item; key, then value follow without a gap. A CAS unique that a client
   /// chose stands in the 16 bytes in front of it, in the same line.
   typedef struct packed {
     logic        chosen;   // there is one
-    logic [10:0] lap;      // low bits of the full lap the item was written in: what was given up as
-                           // memory failed is not found again
+    logic        lines;    // the item has its lines for itself: what follows it begins a line
+    low_lap_t    lap;      // in which it was written: what was given up as memory failed is not
+                           // found again. 0: it could not be made, and no key has it
     db_t         db;
     msec_t       expiry;   // 0 never
     logic [31:0] flags;
@@ -58,8 +63,11 @@ package store_pkg;
   } head_t;
 
   localparam int unsigned HeadBytes = 16;
-  /// Units of 16 bytes that a chosen CAS unique takes: its own, and one so that it is in the header's line.
-  localparam int unsigned ChosenUnits = 2;
+
+  /// The log is items and gaps, one behind the other, so that it can be read by its headers. No item has a key of no
+  /// bytes: a header with one is a mark, which says in `vlen` of what.
+  localparam int unsigned MarkGap = 1;  // nothing, of so many units of 16 bytes as `flags` says
+  localparam int unsigned MarkChosen = 2;  // the upper 8 bytes are an item's chosen CAS unique
 
   /// Line of a cache's region: a bank's bucket, or a line of the log.
   typedef logic [25:0] line_no_t;
@@ -166,6 +174,7 @@ package store_pkg;
   /// An item, or a part of one, that has its place in the log.
   typedef struct packed {
     logic        drop;   // refused, or already overtaken: the data go nowhere
+    logic        mark;   // a header alone, of a gap: no data come
     logic        own;
     logic        start;
     logic        parts;  // of an item that comes in parts
@@ -175,7 +184,7 @@ package store_pkg;
     logic [5:0]  lane;
   } log_piece_t;
 
-  /// A line of one, with the bytes in strb; last: of the piece.
+  /// A line of one, with the bytes in strb; last: of the piece, unless that is a mark.
   typedef struct packed {
     logic     last;
     line_no_t line;

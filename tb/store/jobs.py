@@ -2,6 +2,7 @@
 
 import random
 
+from harness.streams import to_beats
 from harness.structs import T
 
 
@@ -42,7 +43,7 @@ def random_record(bench, key):
     if x < 0.80:
         op = random.choice([T.OpAdd, T.OpReplace, T.OpCas, T.OpAppend, T.OpPrepend])
         item = bench.model.items.get(key)
-        num = bench.unique(item.off) if item and item.off else random.getrandbits(64)
+        num = bench.unique_of(item) if item and item.off else random.getrandbits(64)
         if random.randrange(4) == 0:
             num ^= 1 << random.randrange(64)
         return {"op": op, "_value": random_value(), "flags": random.getrandbits(32), "num": num,
@@ -115,3 +116,36 @@ def finish(bench, job, space=None):
     while "cont" in job:
         job = continue_value(bench, job, space)
         bench.idle()
+
+
+class LongSet:
+    """A SET of `fast_path` lines that comes in parts, the first one now."""
+
+    def __init__(self, bench, conn, lines, sent=8192, key=b"key", chosen_no=None, **more):
+        self.bench, self.conn, self.key, self.value = bench, conn, key, random.randbytes(64 * lines - 16 - len(key))
+        self.fields = {"klen": len(key), "vlen": len(self.value), "flags": 0, "expiry": 0, **more}
+        self.chosen = {} if chosen_no is None else {"chosen_no": chosen_no}
+        self.done = min(sent, len(self.value))
+        self.off = bench.put(to_beats(key) + to_beats(self.value[:self.done]), start=1, own_lines=1, conn=conn,
+                             ends=self.done == len(self.value), chosen=len(self.chosen), **self.chosen, **self.fields)
+        self.there = bool(self.off["lap"])
+
+    def part(self, size=8192):
+        """Whether it was taken."""
+        data = self.value[self.done : self.done + size]
+        self.done += len(data)
+        return bool(self.bench.put(to_beats(data), start=0, own_lines=1, off=self.off, done=self.done - len(data),
+                                   conn=self.conn, ends=self.done == len(self.value), **self.fields)["lap"])
+
+    def finish(self):
+        """All the rest, and then it is stored, and there."""
+        context = {"ctx_op": T.OpSet, "mode": T.MdValue, "off": self.off, **self.fields}
+        job = self.bench.job([{"op": T.OpPart, "_key": self.key, **context}], self.conn, **context)
+        while self.done < len(self.value):
+            assert self.part()
+        self.bench.room(0)
+        meta = {"is": 1, "chosen": 1} if self.chosen else {}
+        self.bench.job([{"op": T.OpSet, "key_stored": 1, "hash": job["hash"], "off": self.off, "_key": self.key,
+                         "_value": self.value, "meta": meta, **self.chosen, **self.fields}], self.conn)
+        finish(self.bench, self.bench.job([{"op": T.OpGet, "_key": self.key, "last_key": 1}], 99))
+        assert self.key in self.bench.model.items

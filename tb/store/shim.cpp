@@ -1,6 +1,7 @@
 // Lets Python drive the Verilated model: the address and size of each port, and a clock.
 #include <cstring>
 #include "Vstore_tb.h"
+#include "Vstore_tb___024root.h"
 #include "verilated.h"
 #if VM_COVERAGE
 #include "verilated_cov.h"
@@ -20,7 +21,7 @@ static Vstore_tb* top;
   X(put_valid_i) X(put_ready_o) X(put_i) X(put_off_valid_o) X(put_off_o) X(putk_valid_i) X(putk_ready_o) X(putk_i) X(putb_valid_i) X(putb_ready_o) X(putb_i) \
   X(res_valid_o) X(res_ready_i) X(res_o) X(rkey_valid_o) X(rkey_ready_i) X(rkey_o) X(chunk_valid_o) X(chunk_ready_i) X(chunk_o) \
   X(hreq_valid_o) X(hreq_ready_i) X(hreq_o) X(hkey_valid_o) X(hkey_ready_i) X(hkey_o) \
-  X(counts_o) X(refusals_o) X(clock_o) X(idle_o) X(rst_ni)
+  X(counts_o) X(refusals_o) X(clock_o) X(range_o) X(idle_o) X(rst_ni)
 
 extern "C" {
 
@@ -56,6 +57,15 @@ void* sim_port(const char* name, unsigned* size) {
 #define PORT(p) if (!strcmp(name, #p)) { *size = sizeof(top->p); return &top->p; }
   PORTS(PORT)
   return nullptr;
+}
+
+/// Line `line` of the log, as memory has it.
+void* sim_log_line(unsigned line) {
+  VlWide<16>* const banks[] = {
+    &top->rootp->store_tb__DOT__gen_mem__BRA__2__KET____DOT__u_mem__DOT__mem[0],
+    &top->rootp->store_tb__DOT__gen_mem__BRA__3__KET____DOT__u_mem__DOT__mem[0],
+  };
+  return &banks[line & 1][line >> 1];
 }
 
 /// Outputs follow the inputs.

@@ -37,6 +37,7 @@ class Sim:
         self.index_bits, self.log_lines = index_bits, log_lines
         self.lib = ctypes.CDLL(str(build()))
         self.lib.sim_port.restype = ctypes.c_void_p
+        self.lib.sim_log_line.restype = ctypes.c_void_p
         self.lib.sim_open(seed)
         self.clock = 0
         self.index_bits_i.set(index_bits)
@@ -59,6 +60,10 @@ class Sim:
     def edge(self):
         self.clock += 1
         assert not self.lib.sim_edge(), f"assertion failed in clock {self.clock}"
+
+    def log_line(self, line):
+        """A line of the log, as memory has it."""
+        return ctypes.string_at(self.lib.sim_log_line(line), 64)
 
     def close(self):
         Sim.closed += 1

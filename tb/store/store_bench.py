@@ -46,8 +46,9 @@ def padded(number, value):
 
 
 class Item:
-    def __init__(self, value, flags, expiry, off):
+    def __init__(self, value, flags, expiry, off, chosen_no=None):
         self.value, self.flags, self.expiry, self.off = value, flags, expiry, off
+        self.chosen_no = chosen_no  # its CAS unique, if a client chose it
         self.unread = False  # memory could not read its number
 
 
@@ -85,7 +86,8 @@ class Model:
                 if op == T.OpSet:
                     self.items.pop(name, None)
                 return reply("RpNoMemory")
-            self.items[name] = Item(r["_value"], r["flags"], r["expiry"], r["off"])
+            chosen_no = r["chosen_no"] if r.get("meta", {}).get("chosen") else None
+            self.items[name] = Item(r["_value"], r["flags"], r["expiry"], r["off"], chosen_no)
             return reply("RpStored")
 
         if op == T.OpGet:
@@ -103,7 +105,7 @@ class Model:
         if op == T.OpCas:
             if not item:
                 return reply("RpNotFound")
-            return store() if item.off and self.bench.unique(item.off) == r["num"] \
+            return store() if item.off and self.bench.unique_of(item) == r["num"] \
                 else reply("RpExists")
         if op in EXTENDS:
             if r["off"]["lap"] == 0:
@@ -274,6 +276,9 @@ class Bench:
 
     def unique(self, off):
         return self.full_lap(off) << 28 | off["pos"]
+
+    def unique_of(self, item):
+        return self.unique(item.off) if item.chosen_no is None else item.chosen_no
 
     def limit(self, item_max):
         """Largest item as memcached counts it."""
@@ -488,7 +493,7 @@ class Bench:
                 assert got["kind"] == T.RsValue and got["head"] == 1, where
                 assert (got["flags"], got["vlen"]) == (item.flags, len(item.value)), where
                 if item.off:
-                    assert self.gives_up or got["num"] == self.unique(item.off), where
+                    assert self.gives_up or got["num"] == self.unique_of(item), where
                 else:
                     item.off = {"lap": got["num"] >> 28 & 0xFF, "pos": got["num"] & 0xFFFFFFF}
                 name, data = self.bytes(len(key))
@@ -556,7 +561,7 @@ class Bench:
             if op == getattr(T, f"Op{name}"):
                 expected[f"{name}{hit}"] += 1
         if op in STORES:
-            equal = bool(alive and alive.off and self.unique(alive.off) == r.get("num"))
+            equal = bool(alive and alive.off and self.unique_of(alive) == r.get("num"))
             expected["Sets"] += 1
             expected["Stored"] += r["off"]["lap"] != 0 and {
                 T.OpSet: True, T.OpAdd: not alive, T.OpReplace: bool(alive), T.OpCas: equal,

@@ -66,6 +66,7 @@ module store_tb
   output logic [StoreCounts-1:0][31:0] counts_o,
   output logic [10:0][31:0] refusals_o,  // by kind, see Bench.REFUSALS
   output logic [31:0]       clock_o,
+  output log_range_t        range_o,
   output logic              idle_o,
   output logic              late_o,
   output logic              timer_o
@@ -182,6 +183,8 @@ module store_tb
       .rdat_o      (rdat[p])
     );
   end
+
+  assign range_o = u_store.range;
 
   // Who met what memory has refused.
   logic [10:0] met;

@@ -9,6 +9,7 @@ from harness.streams import to_beats
 from harness.structs import T
 from store.hash_model import hash64
 from store.jobs import random_jobs, random_key
+from store.log_walk import LogWalk
 from store.sim import Sim
 from store.store_bench import EXTENDS, Bench
 
@@ -296,6 +297,9 @@ def test_copy_unread(bench, op, size):
         bench.idle()
     refuse(bench, "bad_reads_i", ())
     assert bench.unread == (0 if size < 256 else 6) and bench.refusals()["copied"] > 0
+    # What was to be made has its room in the log all the same.
+    made = [item for item in LogWalk(bench).walk() if len(item.value) == size + 100]
+    assert [item.head["lap"] for item in made] == [0 if size < 256 else 1] * 6
     assert get(bench, names) == ((0, 0) if size < 256 else (6, 6))
     store(bench, names)
     assert get(bench, names) == (6, 0)

@@ -10,7 +10,7 @@ import pytest
 from harness.streams import to_beats
 from harness.structs import T
 from store.hash_model import hash64, keys as hash_keys
-from store.jobs import continue_value, finish, random_jobs, random_key, random_record
+from store.jobs import LongSet, continue_value, finish, random_jobs, random_key, random_record
 from store.sim import Sim
 from store.store_bench import PIECE, Bench
 
@@ -315,37 +315,6 @@ def test_room_before_bytes(seed):
     pause(2 * budget, tick=1)
     assert not small.timer_o.get()
     small.close()
-
-
-class LongSet:
-    """A SET of `fast_path` lines that comes in parts, the first one now."""
-
-    def __init__(self, bench, conn, lines, sent=8192, key=b"key", **more):
-        self.bench, self.conn, self.key, self.value = bench, conn, key, random.randbytes(64 * lines - 16 - len(key))
-        self.fields = {"klen": len(key), "vlen": len(self.value), "flags": 0, "expiry": 0, **more}
-        self.done = min(sent, len(self.value))
-        self.off = bench.put(to_beats(key) + to_beats(self.value[:self.done]), start=1, own_lines=1, conn=conn,
-                             ends=self.done == len(self.value), **self.fields)
-        self.there = bool(self.off["lap"])
-
-    def part(self, size=8192):
-        """Whether it was taken."""
-        data = self.value[self.done : self.done + size]
-        self.done += len(data)
-        return bool(self.bench.put(to_beats(data), start=0, own_lines=1, off=self.off, done=self.done - len(data),
-                                   conn=self.conn, ends=self.done == len(self.value), **self.fields)["lap"])
-
-    def finish(self):
-        """All the rest, and then it is stored, and there."""
-        context = {"ctx_op": T.OpSet, "mode": T.MdValue, "off": self.off, **self.fields}
-        job = self.bench.job([{"op": T.OpPart, "_key": self.key, **context}], self.conn, **context)
-        while self.done < len(self.value):
-            assert self.part()
-        self.bench.room(0)
-        self.bench.job([{"op": T.OpSet, "key_stored": 1, "hash": job["hash"], "off": self.off, "_key": self.key,
-                         "_value": self.value, **self.fields}], self.conn)
-        finish(self.bench, self.bench.job([{"op": T.OpGet, "_key": self.key, "last_key": 1}], 99))
-        assert self.key in self.bench.model.items
 
 
 def test_spare_rooms(seed):

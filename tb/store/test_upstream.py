@@ -58,7 +58,7 @@ def test_misses_go_to_host_software(small):
     """Of every form and mix: what stands in front of the first miss is answered, nothing else is."""
     bench = filled(small, .1, .1)
     firsts = misses = cuts = lines = 0
-    for _ in range(600):
+    for _ in range(900):
         form = random.choice(list(FORMS))
         keys = [random.choice(HERE * 2 + AWAY + OVER) for _ in range(random.choice((1, 1, 2, 9)))]
         udp = int(random.random() < .3)

@@ -73,8 +73,8 @@ module execute_compare
   endfunction
 
   // The low bits that a header of such a lap has.
-  function automatic logic [10:0] whole_lap(input logic [7:0] lap, input logic [10:0] now,
-                                            input logic [10:0] last);
+  function automatic low_lap_t whole_lap(input logic [7:0] lap, input low_lap_t now,
+                                         input low_lap_t last);
     whole_lap = (lap == now[7:0]) ? now : last;
   endfunction
 
@@ -90,7 +90,7 @@ module execute_compare
   logic [3:0] head_lanes_q;  // where a header is compared: its lap, and its key's length
   logic any_key_q, unread;
   logic [7:0] klen_q;
-  logic [10:0] lap_q, lap_now, lap_last;
+  low_lap_t lap_q, lap_now, lap_last;
   // verilator lint_off UNUSEDSIGNAL
   off_t off;  // its line is in data_i
   // verilator lint_on UNUSEDSIGNAL
@@ -138,9 +138,9 @@ module execute_compare
   assign equal       = {&part_equal[Parts-1:Parts/2], &part_equal[Parts/2-1:0]};
   assign off         = run_i ? op_i.found.off : way_off_i;
   assign head        = data_i[128*off.pos[1:0]+:128];
-  assign chosen_no   = data_i[128*2'(off.pos[1:0]-2'd1)+:64];
-  assign lap_now     = range_i.lap[10:0];
-  assign lap_last    = range_i.last_lap[10:0];
+  assign chosen_no   = data_i[128*2'(off.pos[1:0]-2'd1)+64+:64];
+  assign lap_now     = range_i.lap[LapBits-1:0];
+  assign lap_last    = range_i.last_lap[LapBits-1:0];
   // A number that cannot be read is of its key all the same.
   assign unread      = bad_i && (lanes_q[0] || head_lanes_q != '0);
   always_ff @(posedge clk_i) line_fits_q <= equal & {2{!unread}};

@@ -1,11 +1,14 @@
 // Gives each item its place at the head of the log, and each further part the place where its bytes go on.
-// A place is given 3 clocks after the request; initiation interval 1.
+// A place is given 3 clocks after the request; initiation interval 1, and 2 where there is a gap in front of the item.
 //
 // When memory has not taken or given what it was asked, all that was stored is given up: the log goes
 // on in a lap of which nothing is valid. So no one sees an older state than he left, wherever it was.
 //
 // Places only grow; an item never wraps, so the end of a lap may stay unused. What is in front of the head
 // is given up early, and the head waits for those who still use it: see log_fence.
+//
+// Whatever the head leaves out gets a mark, so that the log can be read by its headers: the end of a lap, the end of a
+// line in front of an item that must begin one, and what is left of a spare room.
 //
 // An item that comes in several parts has its room from the start, and that evicts others before its
 // bytes have come, if they ever do. How much of the log may go that way says log_rooms.
@@ -86,7 +89,7 @@ module log_allocator
   assign from_own   = own_valid_i && !own_sent_q;
   assign first_put  = from_own ? own_i : put_i;
   assign item_bytes = 22'd16 + 22'(first_put.klen) + 22'(first_put.vlen) +
-      (first_put.chosen ? 22'(16 * ChosenUnits) : '0);
+      (first_put.chosen ? 22'(HeadBytes) : '0);
   always_comb begin
     size_d.own       = from_own;
     size_d.put       = first_put;
@@ -138,23 +141,30 @@ module log_allocator
   end
 
   // ---------------------------------------------------------------- take: its place
-  logic fits, free, refused, aligned;
+  // Where it does not fit or not begin the head moves on first, to the next lap or line.
+  logic fits, free, refused, aligned, go, places, moves, placed, marks, room_rest;
   logic [35:0] lap_q, lap_next, lap_last_q;
-  logic [27:0] head_q, head_next;
+  logic [27:0] head_q;
   off_t place;
   log_piece_t piece;
   logic piece_ready;
-  logic [10:0] room_lap, new_lap;
-  line_no_t room_line;
+  units_t gap, gap_rest;
+  low_lap_t room_lap, rest_lap;
+  line_no_t room_line, rest_line;
 
-  assign lap_next  = (lap_q[7:0] == '1) ? lap_q + 36'd2 : lap_q + 36'd1;
-  assign fits      = units_t'(head_q) <= last_start_q;
-  assign head_next = fits ? head_q + limit_q.need[27:0] : limit_q.need[27:0];
-  // An item with lines of its own first moves the head to the next line.
-  assign aligned = !(limit_q.put.start && limit_q.put.own_lines) || head_q[1:0] == '0 || !fits;
-  assign refused = (limit_q.put.start ? too_large_q : !still_q) ||
-      (asks_q && room_refuse);
-  assign new_lap = fits ? lap_q[10:0] : lap_next[10:0];
+  assign lap_next = (lap_q[7:0] == '1) ? lap_q + 36'd2 : lap_q + 36'd1;
+  assign fits     = units_t'(head_q) <= last_start_q;
+  // An item with lines of its own begins one, and a chosen CAS unique is in its header's line.
+  assign aligned  = head_q[1:0] == '0 ||
+      !(limit_q.put.own_lines || (limit_q.put.chosen && head_q[1:0] == '1));
+  assign refused  = (limit_q.put.start ? too_large_q : !still_q) || (asks_q && room_refuse);
+  assign places   = limit_q.put.start && !refused && !in_room;
+  assign go     = limit_valid_q && piece_ready && !room_rest && (!asks_q || room_known);
+  assign moves  = go && places && !(fits && aligned) && free;
+  assign take   = go && (!places || (free && fits && aligned));
+  assign placed = take && places;
+  assign marks  = room_rest || (places && !(fits && aligned));
+  assign gap    = fits ? 29'd4 - 29'(head_q[1:0]) : size - 29'(head_q);
 
   // Beyond every lap that a place was given in, and so is the lap before it.
   logic [35:0] lap_far, lap_new;
@@ -162,32 +172,35 @@ module log_allocator
   assign lap_new = (lap_far[7:0] == '0) ? lap_q + 36'd5 : lap_far;
 
   always_comb begin
-    place = '{lap: new_lap[7:0], pos: fits ? head_q : '0};
+    place = '{lap: lap_q[7:0], pos: head_q};
     if (in_room) place = '{lap: room_lap[7:0], pos: {room_line, 2'b00}};
-    // Not at a line's beginning.
-    if (limit_q.put.chosen) place.pos += (place.pos[1:0] == '1) ? 28'd2 : 28'd1;
+    // The header; in front of it is the unique.
+    place.pos += 28'(limit_q.put.chosen);
     if (refused) place = '0;
-    piece.own       = limit_q.own;
-    piece.start     = limit_q.put.start;
-    piece.parts     = asks_q && room_lent;
-    piece.drop      = refused;
-    piece.head      = '{chosen: limit_q.put.chosen, lap: in_room ? room_lap : new_lap,
+    piece.mark      = marks;
+    piece.own       = limit_q.own && !marks;
+    piece.start     = limit_q.put.start || marks;
+    piece.parts     = asks_q && room_lent && !marks;
+    piece.drop      = refused && !marks;
+    piece.head      = '{chosen: limit_q.put.chosen, lines: limit_q.put.own_lines,
+                        lap: in_room ? room_lap : low_lap_t'(lap_q),
                         db: limit_q.put.db, expiry: limit_q.put.expiry, flags: limit_q.put.flags,
                         marks: limit_q.put.marks, vlen: limit_q.put.vlen,
                         klen: limit_q.put.klen};
     piece.chosen_no = limit_q.put.chosen_no;
     if (limit_q.put.start) {piece.line, piece.lane} = {place.pos, 4'h0};
     else {piece.line, piece.lane} = limit_q.cont_byte;
+    if (marks) begin
+      piece.head = '{lap: room_rest ? rest_lap : low_lap_t'(lap_q), vlen: 21'(MarkGap),
+                     flags: 32'(room_rest ? gap_rest : gap), default: '0};
+      {piece.line, piece.lane} = room_rest ? {rest_line, 6'd0} : {head_q, 4'h0};
+    end
   end
   // Of a piece that execute adds to an item: where that is, if it still is.
   assign off_o       = (limit_q.put.start || refused) ? place : limit_q.put.off;
-  assign take        = limit_valid_q && piece_ready && (!asks_q || room_known) &&
-      (refused || in_room || !limit_q.put.start || (aligned && free));
   assign off_valid_o = take && !limit_q.own;
   assign own_ready_o = take && limit_q.own;
 
-  logic placed;
-  assign placed = take && limit_q.put.start && !refused && !in_room;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       lap_q      <= 36'd1;
@@ -195,13 +208,13 @@ module log_allocator
       head_q     <= '0;
     end else begin
       if (placed) begin
-        head_q <= head_next;
-        if (!fits) begin
-          lap_q      <= lap_next;
-          lap_last_q <= lap_q;
-        end
-      end else if (limit_valid_q && !aligned && free) begin
+        head_q <= head_q + limit_q.need[27:0];
+      end else if (moves && fits) begin
         head_q <= {head_q[27:2] + 26'd1, 2'b00};
+      end else if (moves) begin
+        head_q     <= '0;
+        lap_q      <= lap_next;
+        lap_last_q <= lap_q;
       end
       if (bad_i) begin
         lap_q      <= lap_new;
@@ -212,7 +225,8 @@ module log_allocator
 
   // ---------------------------------------------------------------- room before bytes
   logic at_room;
-  assign in_room = asks_q && at_room;
+  assign in_room       = asks_q && at_room;
+  assign gap_rest[1:0] = '0;
   log_rooms u_rooms (
     .clk_i,
     .rst_ni,
@@ -233,8 +247,13 @@ module log_allocator
     .grow_lines_o(grow_lines),
     .over_i      (take),
     .got_i       (take && asks_q && !refused),
-    .lap_i       (new_lap),
+    .lap_i       (low_lap_t'(lap_q)),
     .line_i      (place.pos[27:2]),
+    .rest_o      (room_rest),
+    .rest_go_i   (piece_ready),
+    .rest_lap_o  (rest_lap),
+    .rest_line_o (rest_line),
+    .rest_lines_o(gap_rest[28:2]),
     .back_i,
     .late_o,
     .timer_o
@@ -254,7 +273,7 @@ module log_allocator
     .free_o        (free),
     .go_i          (limit_go),
     .next_need_i   (size_q.need),
-    .wraps_i       (placed && !fits),
+    .wraps_i       (moves && !fits),
     .tail_o        (tail),
     .tail_lap_o    (tail_lap),
     .tell_o,
@@ -276,7 +295,7 @@ module log_allocator
     if (!rst_ni) taken_o <= '0;
     else if (take && !piece.drop) taken_o <= taken_o + 1'b1;
     item_o   <= rst_ni && take && limit_q.put.start && !refused;
-    lap_o    <= rst_ni && placed && !fits;
+    lap_o    <= rst_ni && moves && !fits;
     refuse_o <= rst_ni && take && piece.drop;
   end
 
@@ -287,7 +306,7 @@ module log_allocator
   ) u_pieces (
     .clk_i,
     .rst_ni,
-    .s_valid_i(take),
+    .s_valid_i(take || room_rest || (moves && gap != '0)),
     .s_ready_o(piece_ready),
     .s_data_i (piece),
     .m_valid_o(piece_valid_o),
@@ -296,7 +315,8 @@ module log_allocator
     .level_o  (unused_level)
   );
 
-  assign idle_o = !put_valid_i && !own_valid_i && !size_valid_q && !limit_valid_q && !piece_valid_o;
+  assign idle_o = !put_valid_i && !own_valid_i && !size_valid_q && !limit_valid_q &&
+      !room_rest && !piece_valid_o;
 
   `ASSERT(HeadInside, units_t'(head_q) <= size)
   // Bytes of an item that the head has come to again would be another's.

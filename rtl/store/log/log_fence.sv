@@ -31,7 +31,7 @@ module log_fence #(
   output logic        free_o,
   input  logic        go_i,
   input  logic [28:0] next_need_i,
-  /// It is taken where a new lap begins.
+  /// The head goes on where the next lap begins.
   input  logic        wraps_i,
   /// The tail that is told, in the lap before the head's or in the head's; a line's beginning.
   output logic [27:0] tail_o,

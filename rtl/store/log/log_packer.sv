@@ -1,4 +1,5 @@
-// Lays items out in lines of the log: the value behind header and key, of a further part the bytes alone.
+// Lays items out in lines of the log: the value behind header and key, of a further part the bytes alone, of a gap its
+// mark.
 // Initiation interval 1 a line.
 `include "lib_assert.svh"
 
@@ -21,7 +22,7 @@ module log_packer
   output logic       putb_ready_o,
   input  beat_t      putb_i,
   /// ... and of execute. A beat's first byte is in lane ownb_start_i, lane 0 behind lane 63, and beats but
-  /// the last may be shorter than 64, too. The header of a bad value says that it is none; its first beat tells.
+  /// the last may be shorter than 64, too. The header of a bad value says that nothing is found; its first beat tells.
   input  logic       ownk_valid_i,
   output logic       ownk_ready_o,
   input  beat_t      ownk_i,
@@ -59,13 +60,14 @@ module log_packer
   logic join_last, join_out, join_out_ready, where_room, where_valid_q;
   logic [5:0] value_lane;
 
-  assign in_valid   = piece_i.own ? ownb_valid_i : putb_valid_i;
-  assign in         = piece_i.own ? ownb_i : putb_i;
+  // A mark has a value of no bytes.
+  assign in_valid   = piece_i.mark || (piece_i.own ? ownb_valid_i : putb_valid_i);
+  assign in         = piece_i.mark ? '{last: 1'b1, default: '0} : piece_i.own ? ownb_i : putb_i;
   assign join_valid = piece_valid_i && where_room && !piece_i.drop && in_valid;
   assign beat_go    = piece_valid_i && where_room && in_valid && (piece_i.drop || join_ready);
   assign piece_ready_o   = beat_go && in.last;
-  assign putb_ready_o = beat_go && !piece_i.own;
-  assign ownb_ready_o = beat_go && piece_i.own;
+  assign putb_ready_o = beat_go && !piece_i.mark && !piece_i.own;
+  assign ownb_ready_o = beat_go && !piece_i.mark && piece_i.own;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begun_q <= 1'b0;
@@ -113,6 +115,7 @@ module log_packer
   // key ends, counted from the beginning of the first line.
   typedef struct packed {
     logic       drop;
+    logic       mark;
     logic       own;
     logic       start;
     logic       parts;
@@ -127,13 +130,15 @@ module log_packer
 
   where_t where_in, where_next, where_q;
   logic where_pop, next_valid, next_pop;
-  logic [4:0] unused_where;
+  logic [4:0] level_where;
   always_comb begin
     where_in.drop      = piece_i.drop;
+    where_in.mark      = piece_i.mark;
     where_in.own       = piece_i.own;
     where_in.start     = piece_i.start;
     where_in.parts     = piece_i.parts;
-    where_in.head      = (piece_i.own && ownb_bad_i) ? '0 : piece_i.head;
+    where_in.head      = piece_i.head;
+    if (piece_i.own && ownb_bad_i) where_in.head.lap = '0;
     where_in.chosen_no = piece_i.chosen_no;
     where_in.line      = piece_i.line;
     where_in.unit      = piece_i.lane[5:4];
@@ -156,7 +161,7 @@ module log_packer
     .m_valid_o(next_valid),
     .m_ready_i(next_pop),
     .m_data_o (where_next),
-    .level_o  (unused_where)
+    .level_o  (level_where)
   );
 
   // ---------------------------------------------------------------- header and key in front
@@ -201,9 +206,12 @@ module log_packer
 
   // The header stands where a beat before the key would end, a chosen CAS unique in front of it. What is in front of
   // that is not laid.
-  assign prior = {
-    (number_q == '0) ? {where_q.head, 64'd0, where_q.chosen_no} : prior_q[511:256], prior_q[255:0]
-  };
+  head_t chosen;
+  always_comb begin
+    chosen         = '{vlen: 21'(MarkChosen), default: '0};
+    chosen[127:64] = where_q.chosen_no;
+  end
+  assign prior = {(number_q == '0) ? {where_q.head, chosen} : prior_q[511:256], prior_q[255:0]};
   always_comb begin
     unique case (where_q.unit)
       2'd0: head_line = {key[383:0], prior[511:384]};
@@ -229,8 +237,8 @@ module log_packer
   line_no_t line_q;
   assign m_valid_o = line_valid && !where_q.drop;
   assign m_o.line  = within_q ? line_q : where_q.line;
-  assign m_o.last  = line_last;
-  assign idle_o    = !where_valid_q && !next_valid;
+  assign m_o.last  = line_last && !where_q.mark;
+  assign idle_o    = !where_valid_q && level_where == '0;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) within_q <= 1'b0;
     else if (line_go && !where_q.drop) within_q <= !line_last;

@@ -41,7 +41,7 @@ module log_rooms
   output logic        known_o,
   output logic        refuse_o,
   output logic        room_o,
-  output logic [10:0] lap_o,
+  output low_lap_t    lap_o,
   output line_no_t    line_o,
   output logic        lent_o,
   /// Before that: a spare room is made for it, so it takes so many lines.
@@ -50,8 +50,14 @@ module log_rooms
   /// It is over; it has got its place, which is this one.
   input  logic        over_i,
   input  logic        got_i,
-  input  logic [10:0] lap_i,
+  input  low_lap_t    lap_i,
   input  line_no_t    line_i,
+  /// Behind the item that has got its place a spare room has so many lines left, here, until they are marked.
+  output logic        rest_o,
+  input  logic        rest_go_i,
+  output low_lap_t    rest_lap_o,
+  output line_no_t    rest_line_o,
+  output logic [26:0] rest_lines_o,
   /// A line that was lent was written.
   input  logic        back_i,
   /// Much has been copied: who copies is to wait.
@@ -81,7 +87,8 @@ module log_rooms
     RmGrow,
     RmGrown,  // where it fits is known again
     RmKnown,
-    RmKeep    // what has become of the room
+    RmKeep,   // what has become of the room
+    RmRest    // what is left of it behind the item
   } state_e;
 
   typedef enum logic [1:0] {
@@ -97,7 +104,7 @@ module log_rooms
     conn_t       conn;
     size_t       item;
     logic [10:0] kib;    // of its value have come
-    logic [10:0] lap;
+    low_lap_t    lap;
     line_no_t    line;
     size_t       size;
   } spare_t;
@@ -239,7 +246,8 @@ module log_rooms
       RmGrow:   state_d = grow_o ? RmGrown : RmKnown;
       RmGrown:  state_d = RmKnown;
       RmKnown:  if (over_i) state_d = (kind_q inside {KnRoom, KnGrown}) ? RmKeep : RmIdle;
-      RmKeep:   state_d = RmIdle;
+      RmKeep:   state_d = (got_q && start_q) ? RmRest : RmIdle;
+      RmRest:   if (!rest_o || rest_go_i) state_d = RmIdle;
       default:  state_d = RmIdle;
     endcase
   end
@@ -272,25 +280,34 @@ module log_rooms
   assign line_o   = room.line;
 
   // ---------------------------------------------------------------- what becomes of the room
-  logic [10:0] new_lap_q;
-  line_no_t new_line_q;
-  assign room = rooms_q[room_no_q];
+  low_lap_t new_lap_q;
+  line_no_t new_line_q, rest_line, rest_line_q;
+  size_t rest, rest_q;
+  low_lap_t rest_lap_q;
+  assign room         = rooms_q[room_no_q];
+  assign rest_o       = state_q == RmRest && rest_q != '0;
+  assign rest_lap_o   = rest_lap_q;
+  assign rest_line_o  = rest_line_q;
+  assign rest_lines_o = lines_t'(rest_q);
   always_comb begin
     room_d = room;
     if (kind_q == KnGrown)
       room_d = '{there: 1'b1, lap: new_lap_q, line: new_line_q, size: most_q, default: '0};
     if (start_q) {room_d.owned, room_d.conn, room_d.item} = {1'b1, conn_q, need_q[15:0]};
     room_d.kib = start_q ? '0 : kib_q;
+    rest_line = room_d.line + line_no_t'(room_d.item);
+    rest      = room_d.size - room_d.item;
     // The next one begins behind it, if any fits there.
     if (ends_q) begin
       room_d.owned = 1'b0;
-      room_d.line += line_no_t'(room_d.item);
-      room_d.size -= room_d.item;
+      room_d.line  = rest_line;
+      room_d.size  = rest;
       room_d.there = room_d.size >= most_q >> 1;
     end
   end
   always_ff @(posedge clk_i) begin
-    got_q  <= got_i;
+    got_q <= got_i;
+    if (state_q == RmKeep) {rest_lap_q, rest_line_q, rest_q} <= {room_d.lap, rest_line, rest};
     gone_q <= !off_valid('{lap: room.lap[7:0], pos: {room.line, 2'b00}}, range_i);
     if (state_q == RmKnown) {new_lap_q, new_line_q} <= {lap_i, line_i};
     ages_q <= 1'b0;

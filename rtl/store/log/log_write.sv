@@ -29,7 +29,7 @@ module log_write
   output line_no_t  wr_line_o,
   output line_t     wr_data_o,
   output strb_t     wr_strb_o,
-  /// No line is acquired.
+  /// No line waits or is acquired.
   output logic      idle_o
 );
 
@@ -37,7 +37,7 @@ module log_write
 
   log_line_t out;
   logic out_valid, out_pop;
-  logic [4:0] unused_out;
+  logic [4:0] level_out;
   lib_fifo #(
     .T    (log_line_t),
     .Depth(OutDepth),
@@ -51,7 +51,7 @@ module log_write
     .m_valid_o(out_valid),
     .m_ready_i(out_pop),
     .m_data_o (out),
-    .level_o  (unused_out)
+    .level_o  (level_out)
   );
 
   // In the next clock it is seen what is to be done for the line. One stays acquired as long as items
@@ -158,6 +158,6 @@ module log_write
     end
   end
 
-  assign idle_o = !held_q;
+  assign idle_o = level_out == '0 && !write_valid_q && !held_q;
 
 endmodule
