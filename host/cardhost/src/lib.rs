@@ -48,6 +48,7 @@ mod port;
 mod redis;
 mod runner;
 mod stats;
+mod trace;
 mod upstream;
 mod walk;
 
