@@ -32,12 +32,8 @@ module trace
     taps_q <= taps_i;
     if (!rst_ni || port_q != port_i) marked_q <= '0;
     else if (taps_q.open && taps_q.open_port == port_q) marked_q <= '{1'b1, taps_q.open_conn};
-    else if (taps_q.closed && is_ours(taps_q.arrived)) marked_q.valid <= 1'b0;
+    else if (taps_q.closed && same(taps_q.arrived, marked_q)) marked_q.valid <= 1'b0;
   end
-
-  function automatic logic is_ours(input trace_conn_t at);
-    return at.valid && marked_q.valid && at.conn == marked_q.conn;
-  endfunction
 
   // Packets: the first beat counts.
   trace_beat_t [3:0] beats;
@@ -62,29 +58,31 @@ module trace
   always_ff @(posedge clk_i) begin
     values_q <= rst_ni ? values : '0;
     if (!rst_ni) until_q <= '0;
-    else if (is_ours(taps_q.store.value)) until_q <= values;
+    else if (same(taps_q.store.value, marked_q)) until_q <= values;
     else if (ends && until_q != '0) until_q <= until_q - 1'b1;
   end
 
   // ---------------------------------------------------------------- records
   localparam int unsigned Points = 13;
   logic [Points-1:0] points;
-  assign points = Points'(csr_trace_points_t'{
+  assign points = Points'(csr_trace_points_t
+'{
           frame: begins[0],
           segment: begins[1],
-          arrived: is_ours(taps_q.arrived),
-          request: is_ours(taps_q.request),
-          log: is_ours(taps_q.log),
+          arrived: same(taps_q.arrived, marked_q),
+          request: same(taps_q.request, marked_q),
+          log: same(taps_q.log, marked_q),
           hash: taps_q.store.hash,
-          execute: is_ours(taps_q.store.execute),
-          result: is_ours(taps_q.result),
+          execute: same(taps_q.store.execute, marked_q),
+          result: same(taps_q.result, marked_q),
           value: taps_q.chunk && until_q == 10'd1,
-          reply: is_ours(taps_q.reply),
-          send: is_ours(taps_q.send),
+          reply: same(taps_q.reply, marked_q),
+          send: same(taps_q.send, marked_q),
           sent: begins[2],
           framed: begins[3],
           default: '0
-      });
+      }
+      );
 
   logic [6:0] records_q;
   logic [31:0] clock_q;

@@ -43,6 +43,11 @@ package trace_pkg;
     logic [15:0] open_port;   // ... of a peer that has this port
   } trace_taps_t;
 
+  /// Both are of one connection.
+  function automatic logic same(input trace_conn_t a, input trace_conn_t b);
+    return a.valid && b.valid && a.conn == b.conn;
+  endfunction
+
   function automatic logic [15:0] port_at(input line_t data, input int unsigned lane);
     return {data[8*lane+:8], data[8*lane+8+:8]};
   endfunction

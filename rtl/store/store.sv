@@ -165,7 +165,7 @@ module store
           store: req_i.op inside {OpSet, OpCas},
           insert: req_i.op inside {OpSet, OpAdd},
           brief: req_i.op inside {OpSet, OpCas, OpDelete, OpTouch},
-          marked: marked_i.valid && !req_i.udp && req_i.conn == marked_i.conn,
+          marked: same('{!req_i.udp, req_i.conn}, marked_i),
           stamp: taken,
           klen: req_i.klen,
           vlen: req_i.vlen,
