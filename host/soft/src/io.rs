@@ -6,6 +6,7 @@
 
 use std::io::{self, IoSlice};
 use std::os::fd::RawFd;
+use std::sync::Once;
 
 use io_uring::register::Restriction;
 use io_uring::{opcode, squeue, types, IoUring};
@@ -24,16 +25,24 @@ pub struct Io {
 }
 
 impl Io {
-    /// Where io_uring is missing or forbidden, it does without; so it does from the first operation
-    /// on that the kernel does not know.
+    /// Where io_uring is missing or forbidden, it does without, which the first thread says; so it does from the first
+    /// operation on that the kernel does not know.
     pub fn new() -> Io {
         let entries = GROUP as u32;
         let mut builder = IoUring::builder();
         let plain = builder.setup_r_disabled().clone();
         let ring = builder.setup_single_issuer().setup_coop_taskrun().build(entries);
         let ring = ring.or_else(|_| plain.build(entries));
-        let ring = ring.and_then(Io::restricted).ok();
-        Io { ring, results: Vec::with_capacity(GROUP) }
+        let ring = ring.and_then(Io::restricted);
+        if let Err(e) = &ring {
+            static SAID: Once = Once::new();
+            SAID.call_once(|| {
+                wirekv_log::warn!(
+                    "no io_uring ({e}): a system call for each read and write instead"
+                );
+            });
+        }
+        Io { ring: ring.ok(), results: Vec::with_capacity(GROUP) }
     }
 
     /// A ring could do what a seccomp filter forbids; this one sends and receives.
