@@ -185,6 +185,7 @@ test-variants: ## the card's other variants: what they read, and that they answe
 	$(MAKE) test CONFIG=Small FOLDER='tb/parse tb/host/test_csr.py'
 	$(MAKE) test CONFIG=Small FOLDER='$(VARIED:%=tb/e2e/%.py) tb/resp/test_mixed.py tb/resp/test_card.py'
 	$(MAKE) test CONFIG=Full FOLDER=tb/e2e/test_variants.py
+	$(MAKE) test CONFIG=Traced FEATURES=trace FOLDER=tb/e2e/test_trace.py
 
 test-rings: ## the card behind rings in host memory, with its link in gates
 	$(MAKE) test FEATURES=rings FOLDER=tb/e2e/test_rings.py

@@ -9,3 +9,4 @@ rtl/host/host_pkg.sv
 rtl/reply/reply_pkg.sv
 rtl/store/store_pkg.sv
 rtl/host/csr_pkg.sv
+rtl/host/trace_pkg.sv

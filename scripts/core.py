@@ -35,7 +35,7 @@ parameters:
   WIREKV_CONFIG:
     datatype: str
     paramtype: vlogdefine
-    description: A variant of the card, Default, Small or Full, see rtl/top/config_pkg.sv
+    description: A variant of the card, Default, Small, Full or Traced, see rtl/top/config_pkg.sv
 
 targets:
   default: &default

@@ -59,7 +59,7 @@ def verilator():
         variants = [[], ["-DSIMASSERT", "--assert"]]
         if name == CARD:
             # What a variant does not have is not read, either.
-            variants += [["-DWIREKV_CONFIG=Small", "-Wno-UNUSEDSIGNAL"], ["-DWIREKV_CONFIG=Full"]]
+            variants += [["-DWIREKV_CONFIG=Small", "-Wno-UNUSEDSIGNAL"], ["-DWIREKV_CONFIG=Full"], ["-DWIREKV_CONFIG=Traced"]]
         for variant in variants:
             yield f"verilator {' '.join([name, *variant[:1]])}", [*command, *variant]
     for name, top in TOPS.items():

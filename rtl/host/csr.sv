@@ -52,6 +52,8 @@ module csr
   output logic                     pause_o,
   output logic                     upstream_o,
   output logic [20:0]              item_max_o,
+  output csr_trace_t               trace_o,
+  output logic [5:0]               trace_record_o,
   /// What the host says the time is; it has said so before this clock.
   output logic                     time_o,
   output logic [31:0]              seconds_o,
@@ -72,6 +74,9 @@ module csr
   /// Where a connection stands that host software has asked about.
   input  logic                     about_valid_i,
   input  about_t                   about_i,
+  /// A record of `trace`, the one that was asked for.
+  input  logic [31:0]              trace_clock_i,
+  input  csr_trace_points_t        trace_points_i,
   /// One-clock pulses; bit i counts into register i of its group.
   input  logic [NetCounts-1:0]     net_count_i,
   input  logic [TcpCounts-1:0]     tcp_count_i,
@@ -196,6 +201,8 @@ module csr
   assign pause_o          = set.redis_clients.pause;
   assign upstream_o       = Config.upstream && set.upstream;
   assign secret_o         = set.tcp_secret;
+  assign trace_o          = set.trace;
+  assign trace_record_o   = set.trace_record;
 
   assign store_o.index_base = {2'b00, set.index_base};
   assign store_o.log_base   = {2'b00, set.log_base};
@@ -280,6 +287,7 @@ module csr
           udp: Config.udp,
           ipv6: Config.ipv6,
           upstream: Config.upstream,
+          trace: Config.trace,
           default: '0
       };
   csr_about_t about;
@@ -299,6 +307,8 @@ module csr
       CsrOpenConns: rdata = 32'(conns_i);
       CsrAbout:     rdata = about;
       CsrVariant:   rdata = variant;
+      CsrTraceClock:  rdata = trace_clock_i;
+      CsrTracePoints: rdata = trace_points_i;
       default: begin
         if (raddr[9:4] == 6'b010000) rdata = count_more;
         else if (raddr[9:8] != 2'b00) rdata = '0;

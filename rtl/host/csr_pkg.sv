@@ -22,6 +22,10 @@ package csr_pkg;
   /// A write of 1 makes the memory of the index zero, of `INDEX_BASE` and `INDEX_BITS`. Only before
   /// the first `ENABLE`, which waits for it; later a write does nothing.
   localparam logic [9:0] CsrIndexZero = 10'('h0D0 / 4);
+  /// When that was, from `TRACE.on` on.
+  localparam logic [9:0] CsrTraceClock = 10'('h0E0 / 4);
+  /// What happened in that clock. 0: there is no such record.
+  localparam logic [9:0] CsrTracePoints = 10'('h0E4 / 4);
 
   /// What goes on.
   typedef struct packed {
@@ -51,7 +55,8 @@ package csr_pkg;
 
   /// What this build of the card has, see `config_pkg`.
   typedef struct packed {
-    logic [25:0] zero_6;
+    logic [24:0] zero_7;
+    logic trace;
     logic upstream;
     logic ipv6;
     logic udp;
@@ -59,6 +64,30 @@ package csr_pkg;
     logic fast_binary;
     logic fast_meta;
   } csr_variant_t;
+
+  /// Marks a connection, see trace.
+  typedef struct packed {
+    logic on;
+    logic [15:0] port;
+  } csr_trace_t;
+
+  /// What happened in that clock. 0: there is no such record.
+  typedef struct packed {
+    logic [18:0] zero_13;
+    logic framed;
+    logic sent;
+    logic send;
+    logic reply;
+    logic value;
+    logic result;
+    logic execute;
+    logic hash;
+    logic log;
+    logic request;
+    logic arrived;
+    logic segment;
+    logic frame;
+  } csr_trace_points_t;
 
   /// Words below the counters: settings stand there.
   localparam int unsigned CsrWords = 128;
@@ -69,7 +98,7 @@ package csr_pkg;
       ['h010 / 4 : 'h06C / 4],
       ['h080 / 4 : 'h0BC / 4],
       ['h0C4 / 4 : 'h0C8 / 4],
-      ['h0D0 / 4 : 'h0D4 / 4],
+      ['h0D0 / 4 : 'h0DC / 4],
       ['h100 / 4 : 'h17C / 4]
     };
   endfunction
@@ -106,6 +135,8 @@ package csr_pkg;
     csr_redis_clients_t redis_clients;
     logic [11:0] vlan;
     logic upstream;
+    csr_trace_t trace;
+    logic [5:0] trace_record;
     logic [31:0][31:0] hash_nh;
   } csr_settings_t;
 
@@ -142,6 +173,9 @@ package csr_pkg;
     csr_settings.redis_clients.pause = words['h0BC / 4][1];
     csr_settings.vlan = words['h0C4 / 4][11:0];
     csr_settings.upstream = words['h0D4 / 4][0];
+    csr_settings.trace.port = words['h0D8 / 4][15:0];
+    csr_settings.trace.on = words['h0D8 / 4][16];
+    csr_settings.trace_record = words['h0DC / 4][5:0];
     for (int w = 0; w < 32; w++) csr_settings.hash_nh[w] = words['h100/4+w];
   endfunction
 

@@ -9,6 +9,7 @@ module store
   import result_pkg::*;
   import host_pkg::*;
   import store_pkg::*;
+  import trace_pkg::*;
 (
   input  logic                   clk_i,
   input  logic                   rst_ni,
@@ -78,6 +79,9 @@ module store
   /// Events, see store_count_e.
   output logic [StoreCounts-1:0] count_o,
   output logic                   idle_o,
+  /// For the trace: the connection that is marked, and what happens here.
+  input  trace_conn_t            marked_i,
+  output trace_store_t           trace_o,
   /// Much has been copied: who copies is to wait.
   output logic                   late_o,
   /// Ticks are needed.
@@ -97,6 +101,7 @@ module store
     logic        store;
     logic        insert;
     logic        brief;
+    logic        marked;
     serial_t     stamp;
     logic [7:0]  klen;
     logic [20:0] vlen;
@@ -160,6 +165,7 @@ module store
           store: req_i.op inside {OpSet, OpCas},
           insert: req_i.op inside {OpSet, OpAdd},
           brief: req_i.op inside {OpSet, OpCas, OpDelete, OpTouch},
+          marked: same('{!req_i.udp, req_i.conn}, marked_i),
           stamp: taken,
           klen: req_i.klen,
           vlen: req_i.vlen,
@@ -640,6 +646,12 @@ module store
   );
 
   assign chunk_valid_o = chunk_valid && !chunk_own;
+
+  assign trace_o = '{
+          hash: hashed_valid && hashed_ready && hashed_info.marked,
+          execute: '{reqs_valid && reqs_pop && !reqs.req.udp, reqs.req.conn},
+          value: '{out_valid && out_ready && out.kind == RsValue, out.udp ? HostConn : out.conn}
+      };
 
   // ---------------------------------------------------------------- events, idle
   always_comb begin

@@ -80,10 +80,11 @@ module tcp
   input  logic [1:0]   refused_valid_i,
   output logic [1:0]   refused_ready_o,
   input  conn_t [1:0]  refused_conn_i,
-  /// An id has a new connection; never while they are busy. None of the one before is under way in the rings: their
+  /// An id has a new connection, from that port; never while they are busy. None of the one before is under way in the rings: their
   /// last writes were marked, and some that came no later are not answered.
   output logic         open_o,
   output conn_t        open_conn_o,
+  output logic [15:0]  open_port_o,
   input  logic         busy_i,
   output logic         mark_o,
   input  logic         earlier_i,
@@ -164,6 +165,7 @@ module tcp
   assign looked_ready = found_ready && !busy_i;
   assign open_o       = taken;
   assign open_conn_o  = looked.conn;
+  assign open_port_o  = looked.seg.peer.port;
 
   tcp_lookup #(
     .Conns(Conns)

@@ -8,5 +8,6 @@
 -f rtl/reply/egress.f
 rtl/host/csr.sv
 rtl/host/dgram_queue.sv
+rtl/host/trace.sv
 -f rtl/host/request_port.f
 rtl/top/card.sv

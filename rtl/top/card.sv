@@ -10,6 +10,8 @@ module card
   import host_pkg::*;
   import reply_pkg::*;
   import store_pkg::*;
+  import csr_pkg::*;
+  import trace_pkg::*;
 #(
   /// Connections that can be open at once: a power of two, 16..16384.
   parameter int unsigned Conns = config_pkg::Config.conns,
@@ -140,6 +142,12 @@ module card
   logic csr_busy, time_said;
   logic [31:0] seconds;
   logic [9:0] milliseconds, slept;
+  csr_trace_t trace_set;
+  logic [5:0] trace_record;
+  logic [31:0] trace_clock;
+  csr_trace_points_t trace_points;
+  trace_conn_t marked;
+  trace_store_t store_taps;
   now_t now;
 
   csr #(
@@ -177,6 +185,8 @@ module card
     .pause_o         (pause),
     .upstream_o      (upstream),
     .item_max_o      (item_max),
+    .trace_o         (trace_set),
+    .trace_record_o  (trace_record),
     .time_o          (time_said),
     .seconds_o       (seconds),
     .milliseconds_o  (milliseconds),
@@ -192,6 +202,8 @@ module card
     .conns_i         (conns),
     .about_valid_i   (about_valid),
     .about_i         (about),
+    .trace_clock_i   (trace_clock),
+    .trace_points_i  (trace_points),
     .net_count_i     (net_count),
     .tcp_count_i     (tcp_count),
     .ingress_count_i (ingress_count),
@@ -295,6 +307,7 @@ module card
   conn_t [1:0] refused_conn;
   laddr_t [1:0] ring_base;
   conn_t open_conn;
+  logic [15:0] open_port;
   logic open, mark;
   assign ring_base = {tx_base, rx_base};
 
@@ -454,6 +467,7 @@ module card
     .refused_conn_i(refused_conn),
     .open_o        (open),
     .open_conn_o   (open_conn),
+    .open_port_o   (open_port),
     .busy_i        (|ring_busy),
     .mark_o        (mark),
     .earlier_i     (|ring_earlier),
@@ -702,6 +716,8 @@ module card
     .wr_bad_i     (wr_bad[3:0]),
     .rdat_bad_i   (rdat_bad[3:0]),
     .count_o      (store_count),
+    .marked_i     (marked),
+    .trace_o      (store_taps),
     .idle_o       (store_idle),
     .late_o       (late),
     .timer_o      (store_timer)
@@ -792,6 +808,54 @@ module card
     assign exc_out_ready  = host_out_ready;
     assign host_out       = exc_out;
     assign {dgrams_idle, dgram_lost} = 2'b10;
+  end
+
+  // ---------------------------------------------------------------- trace
+  // Datagrams have no connection.
+  if (config_pkg::Config.trace) begin : gen_trace
+    trace_taps_t taps;
+    assign taps = '{
+            frame: '{
+                s_axis_rx_tvalid && s_axis_rx_tready,
+                s_axis_rx_tlast,
+                frame_port(s_axis_rx_tdata, 0)
+            },
+            segment: '{seg_valid && seg_ready, seg_beat.last, seg.peer.port},
+            arrived: '{tcp_ev_valid && tcp_ev_ready, tcp_ev.conn},
+            closed: tcp_ev.closed,
+            request: '{req_valid && req_ready && !req.udp, req.conn},
+            log: '{put_valid && put_ready && enable && put.start && !put.udp, put.conn},
+            store: store_taps,
+            result: '{res_valid && res_ready && !res.udp, res.conn},
+            chunk: chunk_valid && chunk_ready,
+            chunk_last: chunk.last,
+            reply: '{done_valid && done_ready, done.conn},
+            send: '{tcp_app_valid && tcp_app_ready, app.conn},
+            sent: '{txseg_valid && txseg_ready, txseg_beat.last, txseg.peer.port},
+            framed: '{
+                m_axis_tx_tvalid && m_axis_tx_tready,
+                m_axis_tx_tlast,
+                frame_port(m_axis_tx_tdata, 2)
+            },
+            open: open,
+            open_conn: open_conn,
+            open_port: open_port
+        };
+    trace u_trace (
+      .clk_i,
+      .rst_ni(rst_n.host),
+      .on_i    (trace_set.on),
+      .port_i  (trace_set.port),
+      .taps_i  (taps),
+      .marked_o(marked),
+      .index_i (trace_record),
+      .clock_o (trace_clock),
+      .points_o(trace_points)
+    );
+  end else begin : gen_no_trace
+    logic unused_trace;
+    assign unused_trace = ^{trace_set, trace_record, store_taps, open_port};
+    assign {marked, trace_clock, trace_points} = '0;
   end
 
   // ---------------------------------------------------------------- idle

@@ -16,6 +16,8 @@ package config_pkg;
     logic        ipv6;
     /// The card can stand before another server, see UPSTREAM in docs/HOST_INTERFACE.md.
     logic        upstream;
+    /// What a marked connection's requests pass can be read clock by clock, see TRACE in docs/HOST_INTERFACE.md.
+    logic        trace;
     /// Sets of each of the two caches of index lines: a power of two, at least 128.
     logic [31:0] index_sets;
     /// Sets of each bank of the cache of log lines: a power of two, at least 256.
@@ -32,6 +34,7 @@ package config_pkg;
       udp: 1'b1,
       ipv6: 1'b1,
       upstream: 1'b1,
+      trace: 1'b0,
       index_sets: 512,
       log_sets: 1024,
       ring_lines: 4096
@@ -46,6 +49,7 @@ package config_pkg;
       udp: 1'b0,
       ipv6: 1'b0,
       upstream: 1'b0,
+      trace: 1'b0,
       index_sets: 128,
       log_sets: 256,
       ring_lines: 1024
@@ -60,6 +64,22 @@ package config_pkg;
       udp: 1'b1,
       ipv6: 1'b1,
       upstream: 1'b1,
+      trace: 1'b0,
+      index_sets: 512,
+      log_sets: 1024,
+      ring_lines: 4096
+  };
+
+  /// For people to see a request on its way.
+  localparam config_t Traced = '{
+      conns: 1024,
+      fast_meta: 1'b1,
+      fast_binary: 1'b1,
+      fast_redis: 1'b1,
+      udp: 1'b1,
+      ipv6: 1'b1,
+      upstream: 1'b1,
+      trace: 1'b1,
       index_sets: 512,
       log_sets: 1024,
       ring_lines: 4096

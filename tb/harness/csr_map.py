@@ -53,9 +53,13 @@ REGISTERS = {
     "ABOUT": Register(0x0c0, 1, {"conn": Field(0, 14, "r", "w", None), "there": Field(16, 1, "r", "w", None), "left": Field(17, 1, "r", "w", None), "toggle": Field(31, 1, "r", "w", None)}),
     "VLAN": Register(0x0c4, 1, {"id": Field(0, 12, "rw", "r", 0)}),
     "SLEPT": Register(0x0c8, 1, {"time": Field(0, 10, "rw", "na", 0)}),
-    "VARIANT": Register(0x0cc, 1, {"fast_meta": Field(0, 1, "r", "w", None), "fast_binary": Field(1, 1, "r", "w", None), "fast_redis": Field(2, 1, "r", "w", None), "udp": Field(3, 1, "r", "w", None), "ipv6": Field(4, 1, "r", "w", None), "upstream": Field(5, 1, "r", "w", None)}),
+    "VARIANT": Register(0x0cc, 1, {"fast_meta": Field(0, 1, "r", "w", None), "fast_binary": Field(1, 1, "r", "w", None), "fast_redis": Field(2, 1, "r", "w", None), "udp": Field(3, 1, "r", "w", None), "ipv6": Field(4, 1, "r", "w", None), "upstream": Field(5, 1, "r", "w", None), "trace": Field(6, 1, "r", "w", None)}),
     "INDEX_ZERO": Register(0x0d0, 1, {"start": Field(0, 1, "rw", "na", 0)}),
     "UPSTREAM": Register(0x0d4, 1, {"enable": Field(0, 1, "rw", "r", 0)}),
+    "TRACE": Register(0x0d8, 1, {"port": Field(0, 16, "rw", "r", 0), "on": Field(16, 1, "rw", "r", 0)}),
+    "TRACE_RECORD": Register(0x0dc, 1, {"index": Field(0, 6, "rw", "r", 0)}),
+    "TRACE_CLOCK": Register(0x0e0, 1, {"clock": Field(0, 32, "r", "w", None)}),
+    "TRACE_POINTS": Register(0x0e4, 1, {"frame": Field(0, 1, "r", "w", None), "segment": Field(1, 1, "r", "w", None), "arrived": Field(2, 1, "r", "w", None), "request": Field(3, 1, "r", "w", None), "log": Field(4, 1, "r", "w", None), "hash": Field(5, 1, "r", "w", None), "execute": Field(6, 1, "r", "w", None), "result": Field(7, 1, "r", "w", None), "value": Field(8, 1, "r", "w", None), "reply": Field(9, 1, "r", "w", None), "send": Field(10, 1, "r", "w", None), "sent": Field(11, 1, "r", "w", None), "framed": Field(12, 1, "r", "w", None)}),
     "HASH_NH": Register(0x100, 32, {"key": Field(0, 32, "rw", "r", 0)}),
 }
 #: Addresses of each group's counters, in the order of the bits of its `count_o`.

@@ -26,6 +26,8 @@ OUTPUTS = {
     "rx_base_o": [("RX_RING_BASE", "base")],
     "tx_base_o": [("TX_RING_BASE", "base")],
     "item_max_o": [("ITEM_MAX", "size")],
+    "trace_o": [("TRACE", "port"), ("TRACE", "on")],
+    "trace_record_o": [("TRACE_RECORD", "index")],
     "conn_limit_o": [("MAX_CONNS", "count")],
     "time_wait_ms_o": [("TIME_WAIT_MS", "time")],
     "keep_alive_s_o": [("KEEP_ALIVE_SECONDS", "time")],
@@ -55,7 +57,7 @@ OUTPUTS = {
 }
 GROUPS = ("net", "tcp", "ingress", "egress", "store")
 INPUTS = ("about_valid_i", "about_i", "idle_i", "timers_i", "short_i", "zeroing_i", "refused_i",
-          "conns_i", *(
+          "conns_i", "trace_clock_i", "trace_points_i", *(
     f"{group}_count_i" for group in GROUPS))
 
 

@@ -5,6 +5,7 @@ module store_tb
   import result_pkg::*;
   import host_pkg::*;
   import store_pkg::*;
+  import trace_pkg::*;
 #(
   /// The most that index_bits_i and log_lines_i may say.
   parameter int unsigned IndexBits = 14,
@@ -95,6 +96,7 @@ module store_tb
   logic [3:0] wr_bad, rdat_bad;
   strb_t [3:0] wr_strb;
   logic [StoreCounts-1:0] count;
+  trace_store_t unused_trace;
 
   store u_store (
     .clk_i,
@@ -151,6 +153,8 @@ module store_tb
     .wr_bad_i    (wr_bad),
     .rdat_bad_i  (rdat_bad),
     .count_o     (count),
+    .marked_i    ('0),
+    .trace_o     (unused_trace),
     .idle_o,
     .late_o,
     .timer_o

@@ -49,6 +49,7 @@ mod port;
 mod redis;
 mod runner;
 mod stats;
+mod trace;
 mod upstream;
 mod walk;
 

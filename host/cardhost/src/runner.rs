@@ -10,7 +10,7 @@ use wirekv_card::{set_time, Card, Port};
 use wirekv_log::{debug, warn, Text};
 use wirekv_memcache::binary;
 use wirekv_memcache::classic::NO_CRAWLER;
-use wirekv_metrics::{Process, Reply};
+use wirekv_metrics::{Asked, Process, Reply};
 use wirekv_net::{Addresses, Frames, WireCounts};
 use wirekv_proto::Engine;
 use wirekv_resp::Common;
@@ -26,6 +26,7 @@ use crate::options::Options;
 use crate::port::{Lost, RequestPort};
 use crate::redis::{Answer, Redis};
 use crate::stats::Stats;
+use crate::trace;
 use crate::upstream::Front;
 
 /// Clocks between two looks at the link. Frames wait no longer than these take: under a
@@ -53,7 +54,7 @@ pub struct Runner {
 
 /// Where Prometheus asks for figures.
 struct Metrics {
-    asked: mpsc::Receiver<Reply>,
+    asked: mpsc::Receiver<(Asked, Reply)>,
     process: Process,
 }
 
@@ -103,9 +104,9 @@ impl Runner {
         Runner { front: Some(Front::new(upstream, ours)), ..self }
     }
 
-    /// The same for a server that tells its figures to who sends a [`Reply`] and then
+    /// The same for a server that tells its figures, and its trace, to who sends a [`Reply`] and then
     /// [nudges](wirekv_net::CardEnd::nudge) it.
-    pub fn with_metrics(self, asked: mpsc::Receiver<Reply>) -> Runner {
+    pub fn with_metrics(self, asked: mpsc::Receiver<(Asked, Reply)>) -> Runner {
         Runner { metrics: Some(Metrics { asked, process: Process::default() }), ..self }
     }
 
@@ -173,14 +174,26 @@ impl Runner {
         Ok(())
     }
 
-    /// All who have asked get the same figures.
+    /// All who have asked for them get the same figures.
     fn answer_metrics(&mut self) -> Result<()> {
         let Some(Metrics { asked, process }) = &self.metrics else { return Ok(()) };
-        let mut replies = asked.try_iter().peekable();
-        if replies.peek().is_some() {
+        let mut replies = Vec::new();
+        for (asked, reply) in asked.try_iter() {
+            match asked {
+                Asked::Figures => replies.push(reply),
+                // Keys stay in the card.
+                Asked::Keys => {}
+                Asked::Mark(port) => {
+                    trace::mark(&mut self.mover, port)?;
+                    reply.send(String::new());
+                }
+                Asked::Trace => reply.send(trace::records(&mut self.mover)?),
+            }
+        }
+        if !replies.is_empty() {
             self.stats.look(&mut self.mover, self.redis.items.walks.exchanges)?;
             let text = self.stats.metrics(process, self.mover.busy).finish();
-            replies.for_each(|reply| reply.send(text.clone()));
+            replies.into_iter().for_each(|reply| reply.send(text.clone()));
         }
         Ok(())
     }

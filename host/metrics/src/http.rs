@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use hyper::header::{
-    HeaderName, HeaderValue, ALLOW, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS,
+    HeaderMap, HeaderName, HeaderValue, ALLOW, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -56,27 +57,39 @@ pub enum Asked {
     Figures,
     /// The [keys](crate::HotKeys) that are asked for most. A server that does not know drops the reply.
     Keys,
+    /// Of a card, to record what the connection from this port passes. The answer is empty.
+    Mark(u16),
+    /// Of a card, what was recorded.
+    Trace,
 }
+
+#[derive(Default)]
+struct Last(Mutex<Option<(Instant, String)>>);
 
 struct Source<A> {
     ask: A,
-    /// Of each that may be asked for.
-    last: [Mutex<Option<(Instant, String)>>; 2],
+    demo: bool,
+    figures: Last,
+    keys: Last,
 }
 
 impl<A: Fn(Asked, Reply)> Source<A> {
     /// None: the server does not answer.
     async fn ask(&self, asked: Asked) -> Option<String> {
-        let last = &self.last[asked as usize];
-        if let Some((told, text)) = &*last.lock().unwrap() {
+        let (reply, answer) = oneshot::channel();
+        (self.ask)(asked, Reply(reply));
+        timeout(ANSWER, answer).await.ok()?.ok()
+    }
+
+    /// The same, for what many ask.
+    async fn ask_or(&self, asked: Asked, last: &Last) -> Option<String> {
+        if let Some((told, text)) = &*last.0.lock().unwrap() {
             if told.elapsed() < FRESH {
                 return Some(text.clone());
             }
         }
-        let (reply, answer) = oneshot::channel();
-        (self.ask)(asked, Reply(reply));
-        let text = timeout(ANSWER, answer).await.ok()?.ok()?;
-        *last.lock().unwrap() = Some((Instant::now(), text.clone()));
+        let text = self.ask(asked).await?;
+        *last.0.lock().unwrap() = Some((Instant::now(), text.clone()));
         Some(text)
     }
 
@@ -88,22 +101,35 @@ impl<A: Fn(Asked, Reply)> Source<A> {
                 (StatusCode::OK, PAGE.into())
             }
             (&Method::GET | &Method::HEAD, path @ ("/metrics" | "/healthz")) => {
-                match self.ask(Asked::Figures).await {
+                match self.ask_or(Asked::Figures, &self.figures).await {
                     Some(_) if path == "/healthz" => (StatusCode::OK, "ok\n".into()),
-                    Some(text) => (StatusCode::OK, text),
-                    None => {
-                        (StatusCode::SERVICE_UNAVAILABLE, "the server does not answer\n".into())
-                    }
+                    text => found(text),
                 }
             }
-            (&Method::GET | &Method::HEAD, "/keys") => match self.ask(Asked::Keys).await {
-                Some(text) => (StatusCode::OK, text),
-                None => (StatusCode::NO_CONTENT, String::new()),
+            (&Method::GET | &Method::HEAD, "/keys") => {
+                match self.ask_or(Asked::Keys, &self.keys).await {
+                    Some(text) => (StatusCode::OK, text),
+                    None => (StatusCode::NO_CONTENT, String::new()),
+                }
+            }
+            (&Method::GET | &Method::HEAD | &Method::POST, "/trace") if !self.demo => {
+                (StatusCode::FORBIDDEN, "this is for a card with --demo\n".into())
+            }
+            (&Method::GET | &Method::HEAD, "/trace") => found(self.ask(Asked::Trace).await),
+            (&Method::POST, "/trace") if !is_own(request.headers()) => {
+                (StatusCode::FORBIDDEN, "this is for no other site\n".into())
+            }
+            (&Method::POST, "/trace") => match port(request.uri().query()) {
+                Some(port) => found(self.ask(Asked::Mark(port)).await),
+                None => (StatusCode::BAD_REQUEST, "POST /trace?port=1 to 65535\n".into()),
             },
-            (_, "/" | "/keys" | "/metrics" | "/healthz") => {
+            (_, "/" | "/keys" | "/metrics" | "/healthz" | "/trace") => {
                 (StatusCode::METHOD_NOT_ALLOWED, "GET and HEAD\n".into())
             }
-            _ => (StatusCode::NOT_FOUND, "there are /, /keys, /metrics and /healthz\n".into()),
+            _ => {
+                let all = "there are /, /keys, /metrics, /healthz and /trace\n";
+                (StatusCode::NOT_FOUND, all.into())
+            }
         };
         let mut response = Response::new(text);
         *response.status_mut() = status;
@@ -120,8 +146,36 @@ impl<A: Fn(Asked, Reply)> Source<A> {
     }
 }
 
+/// What the server has answered.
+fn found(text: Option<String>) -> (StatusCode, String) {
+    match text {
+        Some(text) => (StatusCode::OK, text),
+        None => (StatusCode::SERVICE_UNAVAILABLE, "the server does not answer\n".into()),
+    }
+}
+
+/// No browser sends this for another site: what its page may send without asking has another type, and a browser says
+/// whose page it is. Who is no browser says nothing of that.
+fn is_own(headers: &HeaderMap) -> bool {
+    let get = |name: &str| headers.get(name).map(HeaderValue::as_bytes);
+    let own_origin = match (get("origin"), get("host")) {
+        (None, _) => true,
+        (Some(origin), Some(host)) => origin.strip_prefix(b"http://") == Some(host),
+        (Some(_), None) => false,
+    };
+    own_origin
+        && get("content-type") == Some(b"application/json")
+        && matches!(get("sec-fetch-site"), None | Some(b"same-origin"))
+}
+
+/// That of `port=N`.
+fn port(query: Option<&str>) -> Option<u16> {
+    query?.strip_prefix("port=")?.parse().ok().filter(|port| *port != 0)
+}
+
 /// Answers HTTP requests to `address`, in a thread of its own: `/metrics` with what `ask` brings, `/healthz` with
-/// whether it brings anything, `/keys` with the hottest keys, `/` with a page that shows it.
+/// whether it brings anything, `/keys` with the hottest keys, `/` with a page that shows it. With `demo`, `/trace` with
+/// a card's trace.
 ///
 /// A client from an address that `allows` says no of is closed.
 ///
@@ -131,6 +185,7 @@ impl<A: Fn(Asked, Reply)> Source<A> {
 pub fn serve(
     address: SocketAddr,
     allows: impl Fn(IpAddr) -> bool + Send + 'static,
+    demo: bool,
     ask: impl Fn(Asked, Reply) + Send + Sync + 'static,
 ) -> Result<()> {
     let context = || format!("--metrics {address}: cannot serve there");
@@ -138,7 +193,7 @@ pub fn serve(
     listener.set_nonblocking(true).with_context(context)?;
     let runtime = runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
     let listener = runtime.block_on(async { TcpListener::from_std(listener) })?;
-    let source = Arc::new(Source { ask, last: Default::default() });
+    let source = Arc::new(Source { ask, demo, figures: Last::default(), keys: Last::default() });
     let run = move || runtime.block_on(accept(listener, allows, source));
     Builder::new().name("metrics".into()).spawn(run)?;
     Ok(())

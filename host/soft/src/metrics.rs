@@ -71,13 +71,15 @@ pub fn serve(address: SocketAddr, shared: Arc<Shared>) -> Result<()> {
         }
         allowed
     };
-    wirekv_metrics::serve(address, allows, move |asked, reply| match asked {
+    wirekv_metrics::serve(address, allows, false, move |asked, reply| match asked {
         _ if shared.stopping() => {}
         Asked::Figures => reply.send(figures(&shared, &process).finish()),
         Asked::Keys => {
             let keys = shared.timed(|sum: &mut HotKeys, own| sum.add(&own.keys));
             reply.send(keys.tell());
         }
+        // There are no gates here.
+        Asked::Mark(_) | Asked::Trace => {}
     })
 }
 

@@ -497,6 +497,10 @@ pub struct HostArgs {
     /// Capture the frames between the network and the card.
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
+    /// Let whoever reaches --metrics mark a connection, and read which points of the card its requests pass in which
+    /// clocks. Needs a build with `make server CONFIG=Traced`.
+    #[arg(long, requires = "metrics")]
+    pub demo: bool,
     /// Treat frames badly, for tests: drop=P,dup=P,reorder=P,damage=P,seed=N.
     #[arg(long, value_name = "LIST")]
     pub impair: Option<Impair>,

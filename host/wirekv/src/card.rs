@@ -14,7 +14,6 @@ use wirekv_cardhost::{unix_time, Mover, Options, Runner, Summary};
 use wirekv_link::{Config as LinkConfig, RingCard};
 #[cfg(feature = "card")]
 use wirekv_link::{Function, Pci, Places};
-use wirekv_metrics::Asked;
 use wirekv_net::{
     own_mac, Addresses, AfXdp, Allowed, CardEnd, Denies, Found as Interface, Link, NetCounts,
     NetEnd, Own, Packet, Pcap, Refuser, Tap, User, UserConfig, Wire,
@@ -96,6 +95,9 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
     if address.is_ipv6() && card.read_csr(csr::VARIANT)? & csr::VARIANT_IPV6 == 0 {
         bail!("-l {}: the card is built without IPv6", address.ip());
     }
+    if args.host.demo && card.read_csr(csr::VARIANT)? & csr::VARIANT_TRACE == 0 {
+        bail!("--demo: the card is built without the trace (make server CONFIG=Traced)");
+    }
     let settings = Settings {
         mac: wire.card_mac,
         ip: wire.card_ip,
@@ -149,12 +151,11 @@ pub fn serve(args: &ServeArgs) -> Result<()> {
         wirekv_metrics::serve(
             address,
             move |from| allowed.admits(from),
+            args.host.demo,
             move |asked, reply| {
-                // Keys stay in the card. If its thread is gone, nobody answers.
-                if asked == Asked::Figures {
-                    let _ = asks.send(reply);
-                    card.nudge();
-                }
+                // If the card's thread is gone, nobody answers.
+                let _ = asks.send((asked, reply));
+                card.nudge();
             },
         )?;
         runner = runner.with_metrics(asked);

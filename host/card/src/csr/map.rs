@@ -148,6 +148,8 @@ pub const VARIANT_UDP: u32 = 1 << 3;
 pub const VARIANT_IPV6: u32 = 1 << 4;
 /// Its items can be copies of another server's, see `UPSTREAM`.
 pub const VARIANT_UPSTREAM: u32 = 1 << 5;
+/// What a connection passes can be recorded, see `TRACE`.
+pub const VARIANT_TRACE: u32 = 1 << 6;
 
 /// A write of 1 makes the memory of the index zero, of `INDEX_BASE` and `INDEX_BITS`. Only before
 /// the first `ENABLE`, which waits for it; later a write does nothing.
@@ -156,6 +158,49 @@ pub const INDEX_ZERO: u32 = 0x0D0;
 /// The card's items are copies of another server's: what is no plain GET of one that is there is
 /// for host software, see upstream.
 pub const UPSTREAM: u32 = 0x0D4;
+
+/// Marks a connection, see trace.
+pub const TRACE: u32 = 0x0D8;
+/// The peer's port, to be set before the connection opens.
+pub const TRACE_PORT: u32 = 0xffff;
+/// Record; 0: forget the records.
+pub const TRACE_ON: u32 = 1 << 16;
+
+/// Which record `TRACE_CLOCK` and `TRACE_POINTS` are of. At most 63.
+pub const TRACE_RECORD: u32 = 0x0DC;
+pub const TRACE_RECORD_MAX: u32 = 63;
+
+/// When that was, from `TRACE.on` on. In clocks.
+pub const TRACE_CLOCK: u32 = 0x0E0;
+
+/// What happened in that clock. 0: there is no such record.
+pub const TRACE_POINTS: u32 = 0x0E4;
+/// A frame of the peer comes from the wire.
+pub const TRACE_POINTS_FRAME: u32 = 1 << 0;
+/// `net` has checked the segment, and gives it to `tcp`.
+pub const TRACE_POINTS_SEGMENT: u32 = 1 << 1;
+/// Its bytes are in the receive ring, which `tcp` tells the scheduler.
+pub const TRACE_POINTS_ARRIVED: u32 = 1 << 2;
+/// A request comes out of the parser.
+pub const TRACE_POINTS_REQUEST: u32 = 1 << 3;
+/// An item begins to go to the log.
+pub const TRACE_POINTS_LOG: u32 = 1 << 4;
+/// The hash is known, and lookup begins.
+pub const TRACE_POINTS_HASH: u32 = 1 << 5;
+/// What lookup has found is known, and execute takes the request.
+pub const TRACE_POINTS_EXECUTE: u32 = 1 << 6;
+/// The result goes to `reply`.
+pub const TRACE_POINTS_RESULT: u32 = 1 << 7;
+/// Bytes of the value come from the log's reader.
+pub const TRACE_POINTS_VALUE: u32 = 1 << 8;
+/// The job is over, its reply in the transmit ring.
+pub const TRACE_POINTS_REPLY: u32 = 1 << 9;
+/// The scheduler has `tcp` send it.
+pub const TRACE_POINTS_SEND: u32 = 1 << 10;
+/// `tcp` gives a segment to `net`.
+pub const TRACE_POINTS_SENT: u32 = 1 << 11;
+/// A frame to the peer goes to the wire.
+pub const TRACE_POINTS_FRAMED: u32 = 1 << 12;
 
 /// NH key of the hash. 32 words.
 pub const HASH_NH: u32 = 0x100;
