@@ -47,7 +47,7 @@ def cycles(waves, names):
     _, signals = pylibfst.get_scopes_signals2(fst)
     handles = {}
     for name, signal in signals.by_name.items():
-        handles[name.split(" [")[0].removeprefix("TOP.").removeprefix("card.")] = signal.handle
+        handles[name.split(" [")[0].removeprefix("card.card.")] = signal.handle
     wanted = {name: handles[name] for name in names}
     pylibfst.lib.fstReaderClrFacProcessMaskAll(fst)
     for handle in wanted.values():
