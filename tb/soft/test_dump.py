@@ -137,6 +137,23 @@ def test_disabled():
             server.stop()
 
 
+@pytest.mark.parametrize("body", ["soft", "sim"])
+def test_not_over_udp(body):
+    """Where a small question would have an answer of any length."""
+    server = reference.wirekv(body=body, megabytes=64)
+    try:
+        with server.datagrams() as s:
+            for command in b"metadump", b"mgdump":
+                s.send(b"\0\1\0\0\0\1\0\0lru_crawler " + command + b" all\r\n")
+                assert reference.readable(s, reference.SECONDS)
+                assert s.recv(65536)[8:] == (b"ERROR\r\n" if body == "sim" else b"CLIENT_ERROR lru crawler disabled\r\n")
+            if body == "soft":
+                s.send(b"\0\1\0\0\0\1\0\0refresh_certs\r\n")
+                assert reference.readable(s, reference.SECONDS)
+    finally:
+        assert server.stop() == 0, server.tail()
+
+
 def test_slow_reader():
     """Of the card: what a client does not take is not looked for yet; others are served meanwhile, and it gets the rest."""
     server = reference.wirekv(megabytes=64)

@@ -9,7 +9,6 @@ use wirekv_card::csr::Totals;
 use wirekv_card::{set_time, Card, Port};
 use wirekv_log::{debug, warn, Text};
 use wirekv_memcache::binary;
-use wirekv_memcache::classic::NO_CRAWLER;
 use wirekv_metrics::{Asked, Process, Reply};
 use wirekv_net::{Addresses, Frames, WireCounts};
 use wirekv_proto::Engine;
@@ -257,7 +256,6 @@ impl Runner {
                 let part = self.dumped(dump);
                 return self.answers.begin(tag, none, part);
             }
-            Some(Ok(_)) => Some(NO_CRAWLER.to_vec()),
             Some(Err(text)) => Some(text.to_vec()),
             None if request.text.is_empty() => {
                 if let Some(dump) = self.answers.dump(tag) {
@@ -266,7 +264,7 @@ impl Runner {
                 }
                 None
             }
-            None => Some(memcached::reply(request.text, &mut self.memcached, &mut self.stats)),
+            _ => Some(memcached::reply(request.text, &mut self.memcached, &mut self.stats)),
         };
         self.answers.packet(tag, none, answer.map(|text| (text, false)))
     }

@@ -863,6 +863,7 @@ mod tests {
             ("--upstream-timeout" | "--upstream-admit" | "--max-age", "sim" | "card") => {
                 "--upstream redis:127.0.0.1:1"
             }
+            ("--demo", _) => "--metrics 127.0.0.1:1",
             _ => "",
         };
         let is_pci = cfg!(feature = "card") && body == "card" && name != "--pci";

@@ -246,6 +246,7 @@ module issue
     out_o.key.len   = cand_q.klen[6:0];
     out_o.key.last  = 1'b1;
     out_o.put.start = 1'b1;
+    out_o.put.conn  = job_q.visit.conn;
     out_o.put.db    = job_q.ctx.db;
     out_o.put.klen  = cand_q.klen;
     out_o.put.vlen  = 21'(cand_q.vlen);

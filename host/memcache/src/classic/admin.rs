@@ -18,8 +18,7 @@ const BAD_LINE: &[u8] = b"CLIENT_ERROR bad command line\r\n";
 const NO_FLUSH: &[u8] = b"CLIENT_ERROR flush_all not allowed\r\n";
 const NO_SHUTDOWN: &[u8] = b"ERROR: shutdown not enabled\r\n";
 const BAD_SHUTDOWN: &[u8] = b"CLIENT_ERROR invalid shutdown mode\r\n";
-/// To what would go through all items and cannot.
-pub const NO_CRAWLER: &[u8] = b"CLIENT_ERROR lru crawler disabled\r\n";
+const NO_CRAWLER: &[u8] = b"CLIENT_ERROR lru crawler disabled\r\n";
 const LONG_SLEEP: &[u8] = b"CLIENT_ERROR sleep must be one second or less\r\n";
 const NO_REASSIGN: &[u8] = b"CLIENT_ERROR slab reassignment disabled\r\n";
 const NO_WATCH: &[u8] = b"CLIENT_ERROR watch commands not allowed\r\n";
@@ -267,7 +266,10 @@ pub fn execute(
         }
         Admin::Stats => return stats(request, input, engine, server, out),
         // It has no end that a datagram could hold.
-        Admin::Dump { .. } if out.is_of_datagrams() => out.text(NO_CRAWLER),
+        Admin::Dump { .. } if out.is_of_datagrams() => {
+            out.unit();
+            out.text(NO_CRAWLER);
+        }
         Admin::Dump { meta } => return dump::step(request, meta, engine, out),
         Admin::MemoryLimit => {
             let done = server.memory(request.number as u32);
@@ -287,11 +289,14 @@ pub fn execute(
                 Refused::TooMany => MANY_WATCHES,
             });
         }
-        Admin::RefreshCerts => out.text(match server.refresh_certs() {
-            None => NO_TLS,
-            Some(false) => BAD_CERTS,
-            Some(true) => OK,
-        }),
+        Admin::RefreshCerts => {
+            out.unit();
+            out.text(match server.refresh_certs() {
+                None => NO_TLS,
+                Some(false) => BAD_CERTS,
+                Some(true) => OK,
+            });
+        }
         Admin::Shutdown { graceful } => {
             server.shutdown(graceful);
             return Next::Close;

@@ -12,7 +12,7 @@ use wirekv_proto::Request;
 
 use crate::ops::Mode;
 
-pub use admin::{Admin, NO_CRAWLER};
+pub use admin::Admin;
 pub(crate) use keys::Keys;
 pub(crate) use parse::{parse, parse_short_get};
 
