@@ -192,9 +192,15 @@ fn classic_read(op: classic::Op, request: &Request, text: &[u8]) -> Read {
             let delay = delay.filter(|_| delayed).unwrap_or(0);
             Read { delay, ..Read::new(Effect::All, wants) }
         }
+        Op::Admin(Admin::Watch) => watch_read(),
         Op::Admin(_) => Read::new(Effect::None, wants),
         Op::Say => said_read(text, wants),
     }
+}
+
+/// A stream of lines has no end that other clients could wait for.
+fn watch_read() -> Read {
+    Read { mark: Some(Mark::Host(NO_WATCH.to_vec())), ..Read::new(Effect::None, None) }
 }
 
 fn number(text: &[u8]) -> Option<u32> {
@@ -212,10 +218,7 @@ fn said_read(text: &[u8], wants: Option<Want>) -> Read {
         word if word.len() < 2 => Effect::None,
         b"set" | b"add" | b"replace" | b"append" | b"prepend" | b"cas" | b"incr" | b"decr"
         | b"delete" | b"touch" | b"gat" | b"gats" => keys(words[1..].iter().copied()),
-        b"watch" => {
-            let mark = Some(Mark::Host(NO_WATCH.to_vec()));
-            return Read { mark, ..Read::new(Effect::None, None) };
-        }
+        b"watch" => return watch_read(),
         _ => Effect::All,
     };
     Read::new(effect, wants)
